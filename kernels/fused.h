@@ -175,9 +175,35 @@ struct BiasedProduct {
   }
 };
 
+// --- products with matrices that are chosen by data: entries of one id form one product ---
+
+/// (a, table, ids) -> (c): c[e] = a[e] * table[ids[e]] for each entry e of the product's batch
+/// (operand 0: c, 1: a, 2: ids). `window`: the matrices of the table; c is 0 where the id is
+/// another rank's. An id out of range is a fault.
+struct GroupedProduct {
+  Matmul product;
+  IndexWindow window;
+  Element ids = Element::i32;
+};
+
+/// (ids, a, b) -> (sums): `count` zeros, then sums[ids[e]] += a[e] * b[e], a column times a row,
+/// for each entry e of the product's batch (operand 0: ids, 1: a, 2: b). The strides of the
+/// matrices in sums are the product's c, row-major f32; k is not used.
+struct GroupedSum {
+  Matmul product;
+  IndexWindow window;
+  int64_t count = 0;
+  Element ids = Element::i32;
+};
+
 using FusedOp = std::variant<RmsNorm, RmsNormGrad, LayerNorm, LayerNormGrad, Softmax, SoftmaxGrad,
                              CrossEntropy, CrossEntropyGrad, Rope, AdamW, SumSquares, Attention,
-                             AttentionGrad, BiasedProduct, Rowwise>;
+                             AttentionGrad, BiasedProduct, GroupedProduct, GroupedSum, Rowwise>;
+
+/// Whether it is a product that only some devices compute as one op.
+inline bool is_grouped(const FusedOp& op) {
+  return std::holds_alternative<GroupedProduct>(op) || std::holds_alternative<GroupedSum>(op);
+}
 
 /// Bytes of each scratch output; these follow the op's own outputs.
 inline std::vector<size_t> scratch_bytes(const FusedOp& op) {

@@ -115,6 +115,7 @@ void add_results(compile::Compiler& compiler, const ir::Function& function,
 
 void take_steps(compile::Compiler& compiler, Plan::State& state) {
   state.steps = compiler.take_steps();
+  compile::drop_unread(state.steps, compiler.externals());
   state.pieces = compiler.pieces();
   state.groups = compiler.groups();
   state.group_axes = compiler.group_axes();

@@ -39,7 +39,10 @@ bool Compiler::is_whole(const Ref& ref) const {
 
 Step& Compiler::step(const std::string& op, const std::vector<BufferId>& reads,
                      const std::vector<BufferId>& writes) {
-  for (BufferId id : writes) masks_.forget(id);
+  for (BufferId id : writes) {
+    masks_.forget(id);
+    gathers_.forget(id);
+  }
   Step step;
   step.op = op;
   step.place = place_;
@@ -300,11 +303,13 @@ void Compiler::move_up(size_t first) {
 
 Compiler::Loop Compiler::new_loop(int64_t times, bool reverse) {
   loop_times_.push_back(times);
+  gathers_.leave();
   return {loop_times_.size() - 1, times, reverse};
 }
 
 void Compiler::close_loop(const Loop& loop, std::vector<Step> before,
                           const std::vector<BufferId>& kept) {
+  gathers_.leave();
   Step step;
   step.op = "loop";
   step.place = place_;

@@ -6,6 +6,7 @@
 
 #include "impl/compile/attended.h"
 #include "impl/compile/expression.h"
+#include "impl/compile/gathers.h"
 #include "impl/compile/keys.h"
 #include "impl/compile/masks.h"
 #include "impl/tensor/placement.h"
@@ -91,6 +92,7 @@ class Compiler {
                          std::vector<Ref> inputs);
   Attentions& attentions() { return attentions_; }
   const Masks& masks() const { return masks_; }
+  Gathers& gathers() { return gathers_; }
   /// to = from, entry by entry, with conversion between elements. The extents are equal.
   void move(const std::string& op, const Ref& from, const Ref& to);
   /// `ref` itself, or a packed copy of it in `element`.
@@ -193,6 +195,7 @@ class Compiler {
   bool fuses_ = true;
   size_t unroll_ = 1;
   Attentions attentions_;
+  Gathers gathers_;
 };
 
 /// One instruction of the function being compiled.

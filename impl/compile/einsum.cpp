@@ -1,17 +1,12 @@
 // Sums of products, two tensors at a time; as matrix products if there is a summed index.
 #include <algorithm>
 
-#include "impl/compile/opening.h"
+#include "impl/compile/grouped.h"
 #include "impl/compile/ops.h"
 
 namespace shardproof::compile {
 
 namespace {
-
-/// The indices of a product by role; kept indices are in the result.
-struct Roles {
-  Ids batch, rows, columns, summed;  ///< in both; kept, in a; kept, in b; in both, summed
-};
 
 Roles roles_of(const Ids& a, const Ids& b, const Ids& kept) {
   Roles roles;
@@ -184,6 +179,7 @@ View contract(Compiler& compiler, const View& a, const View& b, const Ids& kept,
   for (IndexId id : concatenated(roles.rows, roles.columns)) matrix *= extent_of(id, {&x, &y});
   if (!is_real(element) || matrix == 1)
     return reduced(compiler, Reduction::sum, {&x, &y}, kept, element);
+  if (const auto grouped = grouped_product(compiler, x, y, roles, kept, element)) return *grouped;
   return multiplied(compiler, x, y, roles, kept, element);
 }
 

@@ -1,4 +1,4 @@
-#include "impl/compile/opening.h"
+#include "impl/compile/grouped.h"
 #include "impl/compile/ops.h"
 
 namespace shardproof::compile {
@@ -20,12 +20,31 @@ void index(const ir::Pattern& pattern, const Site& site, bool partial) {
   const Ref to = site.compiler.create(table.ref.element, nest.extents);
   nest.strides = {to.strides, strides_along(right, nest.extents, table),
                   strides_along(right, nest.extents, ids)};
-  nest = coalesced(nest);
   const IndexWindow window =
       window_of(site, site.type(0).dims.at(dim), site.ref(0).strides.at(dim), partial);
+  const Gathered made{to, table.ref, ids.ref, nest.strides[1], nest.strides[2], window};
+  nest = coalesced(nest);
   site.compiler.kernel("index", Index{nest, window, to.element, ids.ref.element}, to,
                        {table.ref, ids.ref});
+  site.compiler.gathers().add(made);
   opening.define({to, right});
+}
+
+/// Adds entry by entry.
+void add_each(const Opening& opening, const IndexWindow& window, const View& sum) {
+  const View ids = opening.operand(0), x = opening.operand(1);
+  Ids all = ids.ids;
+  for (IndexId id : x.ids)
+    if (!has(all, id)) all.push_back(id);
+  Nest nest;
+  nest.extents = opening.extents(all);
+  for (const View* each : {&sum, &ids, &x})
+    nest.strides.push_back(strides_along(all, nest.extents, *each));
+  nest = coalesced(nest);
+  opening.site.compiler.kernel(
+      "index_add",
+      IndexAdd{nest, window, sum.ref.count(), sum.ref.element, ids.ref.element, x.ref.element},
+      sum.ref, {ids.ref, x.ref});
 }
 
 }  // namespace
@@ -36,25 +55,14 @@ void compile(const ir::IndexUnreduced& op, const Site& site) { index(op.pattern,
 // (ids, x): sums over indices of ids and x that the result lacks.
 void compile(const ir::IndexAdd& op, const Site& site) {
   const Opening opening(site, op.pattern);
-  const View ids = opening.operand(0), x = opening.operand(1);
   const Ids right = opening.right();
   const size_t dim = op.pattern.right_bracket.value();
   const Element element = site.element() == Element::bf16 ? Element::f32 : site.element();
   const View sum{site.compiler.create(element, opening.extents(right)), right};
-  Ids all = ids.ids;
-  for (IndexId id : x.ids)
-    if (!has(all, id)) all.push_back(id);
-  Nest nest;
-  nest.extents = opening.extents(all);
-  for (const View* each : {&sum, &ids, &x})
-    nest.strides.push_back(strides_along(all, nest.extents, *each));
-  nest = coalesced(nest);
   const Split& split = site.result_type().dims.at(dim);
   const IndexWindow window = window_of(site, split, opening.as_result(sum)->ref.strides.at(dim),
                                        site.placement().shards(split) > 1);
-  site.compiler.kernel(
-      "index_add", IndexAdd{nest, window, sum.ref.count(), element, ids.ref.element, x.ref.element},
-      sum.ref, {ids.ref, x.ref});
+  if (!grouped_sum(opening, window, sum)) add_each(opening, window, sum);
   opening.define({site.compiler.packed(sum.ref, site.element()), right});
 }
 

@@ -35,7 +35,11 @@ Opening::Opening(const Site& site, const ir::Pattern& pattern) : site(site), in_
   }
 }
 
-View Opening::operand(size_t i) const { return opened(site.ref(i), in_.left.at(i), extents_); }
+View Opening::operand(size_t i) const { return operand(i, site.ref(i)); }
+
+View Opening::operand(size_t i, const Ref& ref) const {
+  return opened(ref, in_.left.at(i), extents_);
+}
 
 std::vector<int64_t> Opening::extents(const Ids& ids) const {
   std::vector<int64_t> result;

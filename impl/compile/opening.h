@@ -15,6 +15,8 @@ class Opening {
   Opening(const Site& site, const ir::Pattern& pattern);
 
   View operand(size_t i) const;
+  /// `ref`, with the positions of operand i, by its indices.
+  View operand(size_t i, const Ref& ref) const;
   /// The result's indices.
   Ids right() const { return flat(in_.right); }
   std::vector<int64_t> extents(const Ids& ids) const;

@@ -32,6 +32,7 @@ class PlannedDevice : public Device {
   }
   Launch prepare(const KernelOp&) override { return never(); }
   Launch prepare_fused(const FusedOp& op) const override {
+    if (is_grouped(op)) return {};  // as on a GPU
     const auto* rowwise = std::get_if<Rowwise>(&op);
     return rowwise && !fits(*rowwise) ? Launch() : never();
   }

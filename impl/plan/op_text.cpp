@@ -129,6 +129,13 @@ struct FusedText {
   std::string operator()(const BiasedProduct& op) const {
     return call("matmul_bias", of) + matrix_text(op.product) + (op.by_row ? " by_row" : "");
   }
+  std::string operator()(const GroupedProduct& op) const {
+    return call("grouped_matmul", of) + matrix_text(op.product) + window_text(op.window);
+  }
+  std::string operator()(const GroupedSum& op) const {
+    return call("grouped_sum", of) + number("m", op.product.m) + number("n", op.product.n) +
+           number("entries", op.product.batch.count()) + window_text(op.window);
+  }
   std::string operator()(const Rowwise& op) const {
     return chain_text(op, of) + number("rows", op.rows) + number("length", op.length);
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/cpu/attention.h"
+#include "kernels/cpu/grouped.h"
 #include "kernels/cpu/threads.h"
 
 #ifndef SHARDPROOF_HIGHWAY
@@ -384,6 +385,7 @@ struct Run {
 }  // namespace
 
 bool has_fused(const FusedOp& op) {
+  if (is_grouped(op)) return true;
   const FusedKernels* kernels = fused_kernels(isa());
   return kernels && std::visit(Run{kernels, nullptr, nullptr}, op);
 }
@@ -397,6 +399,8 @@ std::vector<size_t> fused_scratch(const FusedOp& op, int at_once) {
 }
 
 void run(const FusedOp& op, void* const* outputs, const void* const* inputs, int at_once) {
+  if (const auto* product = std::get_if<GroupedProduct>(&op)) return run(*product, outputs, inputs);
+  if (const auto* sum = std::get_if<GroupedSum>(&op)) return run(*sum, outputs, inputs);
   const FusedKernels* kernels = fused_kernels(isa());
   if (!kernels || !std::visit(Run{kernels, outputs, inputs, at_once}, op))
     throw std::logic_error("no such kernel on this processor");

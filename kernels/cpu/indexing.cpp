@@ -3,27 +3,12 @@
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
-#include <string>
 
+#include "kernels/cpu/ids.h"
 #include "kernels/number.h"
 
 namespace shardproof::cpu {
 namespace {
-
-int64_t id_at(Element element, const void* ids, int64_t i) {
-  return element == Element::i32 ? static_cast<const int32_t*>(ids)[i]
-                                 : int64_t{static_cast<const uint32_t*>(ids)[i]};
-}
-
-/// The local row of `id`; -1 if it belongs to another rank.
-int64_t row_of(int64_t id, const IndexWindow& window) {
-  const int64_t row = id - window.first;
-  if (row >= 0 && row < window.extent) return row;
-  if (!window.partial)
-    throw std::out_of_range("index " + std::to_string(id) + " of " + std::to_string(window.extent) +
-                            " entries");
-  return -1;
-}
 
 template <class T>
 void index_as(const Index& op, void* out, const void* table, const void* ids) {

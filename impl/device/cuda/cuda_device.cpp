@@ -85,6 +85,7 @@ class CudaDevice : public Device {
   }
 
   Launch prepare_fused(const FusedOp& op) const override {
+    if (is_grouped(op)) return {};
     if (const auto* product = std::get_if<BiasedProduct>(&op)) {
       activate();
       return products_->prepare(*product);

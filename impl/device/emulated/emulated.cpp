@@ -138,6 +138,7 @@ class EmulatedDevice : public Device {
     return std::visit([](const auto& kernel) { return later(kernel); }, op);
   }
   Launch prepare_fused(const FusedOp& op) const override {
+    if (is_grouped(op)) return {};
     if (const auto* product = std::get_if<BiasedProduct>(&op)) {
       const bool has =
           multiplies(Element::f32, product->product.elements[1], product->product.elements[2]);

@@ -53,6 +53,13 @@ inline void run(const Stream&, const BiasedProduct&, Outputs, Inputs) {
   throw std::logic_error("a product is a library's, not a kernel's");
 }
 
+inline void run(const Stream&, const GroupedProduct&, Outputs, Inputs) {
+  throw std::logic_error("grouped products have no kernel");
+}
+inline void run(const Stream&, const GroupedSum&, Outputs, Inputs) {
+  throw std::logic_error("grouped sums have no kernel");
+}
+
 inline void run(const Stream& stream, const FusedOp& op, Outputs outputs, Inputs inputs) {
   std::visit([&](const auto& each) { run(stream, each, outputs, inputs); }, op);
 }
