@@ -1,5 +1,6 @@
 // step(x) = [x > 0], relu, floor, and iota: the functions between reals and integers.
 #include <algorithm>
+#include <set>
 
 #include "spec/algebra/engine.h"
 
@@ -111,11 +112,17 @@ Nf Engine::mod(Nf a, Nf b) {
 
 /// Entries of leaves, and floors of terms in them and sizes.
 bool Engine::is_data(AtomId a) {
-  if (is_op(a, Op::leaf) || atoms[a].kind == AtomKind::size) return true;
-  if (!is_op(a, Op::floor)) return false;
-  for (const Term& t : Poly(terms(inner(a))))
-    for (const Factor& f : Mono(factors(t.mono)))
-      if (!is_data(f.atom)) return false;
+  std::vector<AtomId> left{a};
+  std::set<AtomId> seen{a};  // floors of floors share their terms
+  while (!left.empty()) {
+    const AtomId at = left.back();
+    left.pop_back();
+    if (is_op(at, Op::leaf) || atoms[at].kind == AtomKind::size) continue;
+    if (!is_op(at, Op::floor)) return false;
+    for (const Term& t : Poly(terms(inner(at))))
+      for (const Factor& f : Mono(factors(t.mono)))
+        if (seen.insert(f.atom).second) left.push_back(f.atom);
+  }
   return true;
 }
 
