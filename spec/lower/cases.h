@@ -450,6 +450,20 @@ inline std::vector<Case> loop_cases() {
     for (bool reverse : {false, true})
       for (bool nested : {false, true})
         cases.push_back({"scan", [=](Build& b) { return loop(b, result, reverse, nested); }});
+  for (bool reverse : {false, true})
+    for (bool is_positive : {false, true})
+      for (size_t result : {0, 1})
+        cases.push_back({"scan that multiplies", [=](Build& b) {
+                           ValueId w = b.real("N L");
+                           return b.scan(
+                               "N", {b.real("L")},
+                               [&](ValueId n, Values c) {
+                                 ValueId x = b.entry(w, n);
+                                 ValueId f = is_positive ? b.unary(UnaryFn::exp, x) : x;
+                                 return std::make_pair(Values{b.mul(c[0], f)}, Values{c[0]});
+                               },
+                               reverse)[result];
+                         }});
   for (bool reverse : {false, true})  // the last carry does not depend on the first
     cases.push_back(
         {"scan of the last", [=](Build& b) {

@@ -78,7 +78,7 @@ struct CarryFinder {
   }
 };
 
-enum class Role { stack, constant, sum, extremum, dead };
+enum class Role { stack, constant, sum, product, extremum, dead };
 
 struct Lowering {
   Context& c;
@@ -94,10 +94,11 @@ struct Lowering {
   std::vector<Role> role = {};
   std::vector<bool> first = {};  // sums and maxima that other carries read; computed before those
   std::vector<std::optional<Extremum>> extrema = {};
-  std::vector<size_t> stacks = {};      // carries that are stacks, in order
-  std::set<size_t> linear = {};         // stacks in which the step is linear, jointly
-  Vars apart = {};                      // indices along which the stacks are independent
-  std::vector<TensorExpr> leaves = {};  // those of the last call of step
+  std::vector<std::optional<Nf>> factors = {};  // of products
+  std::vector<size_t> stacks = {};              // carries that are stacks, in order
+  std::set<size_t> linear = {};                 // stacks in which the step is linear, jointly
+  Vars apart = {};                              // indices along which the stacks are independent
+  std::vector<TensorExpr> leaves = {};          // those of the last call of step
   Iteration at_leaves = {};
   std::vector<std::optional<Follower>> follows = {};
   std::vector<TensorExpr> at_n = {};  // the carries at step n
@@ -141,6 +142,7 @@ struct Lowering {
     role.assign(count, Role::dead);
     first.assign(count, false);
     extrema.assign(count, std::nullopt);
+    factors.assign(count, std::nullopt);
     for (size_t i = 0; i < count; ++i)
       if (text.carries[i].needed || used(at_leaves.emit, leaves[i])) reach(i);
     for (size_t i = 0; i < count; ++i) classify(i);
@@ -169,6 +171,7 @@ struct Lowering {
     });
     if (read ? by_itself : !depends({{}, more}, leaves[i])) role[i] = Role::sum;
     if ((extrema[i] = extremum(i))) role[i] = Role::extremum;
+    if (role[i] == Role::stack && (factors[i] = factor(i))) role[i] = Role::product;
     first[i] = read && role[i] != Role::stack;
   }
   /// Only if the compared value depends on no carry.
@@ -177,6 +180,25 @@ struct Lowering {
     for (const TensorExpr& leaf : leaves)
       if (found && depends({{}, found->rest}, leaf)) return std::nullopt;
     return found;
+  }
+
+  /// f, if the next value is the carry times f, and f depends on no carry.
+  std::optional<Nf> factor(size_t i) {
+    algebra::Engine& g = c.a.engine();
+    if (!kind_of(text.carries[i].dtype).empty()) return std::nullopt;
+    const algebra::AtomId own = g.only_atom(leaves[i].body);
+    Nf factor = g.zero;
+    for (const algebra::Term& t : algebra::Poly(g.terms(at_leaves.next[i].body))) {
+      algebra::Mono rest;
+      for (const algebra::Factor& f : g.factors(t.mono))
+        if (f.atom != own || f.exponent != algebra::Rational(1)) rest.push_back(f);
+      if (rest.size() == g.factors(t.mono).size()) return std::nullopt;
+      factor = g.add(factor, g.fix(rest, t.coef));
+    }
+    const bool alone = std::none_of(leaves.begin(), leaves.end(), [&](const TensorExpr& leaf) {
+      return depends({{}, factor}, leaf);
+    });
+    return alone ? std::optional(factor) : std::nullopt;
   }
 
   Vars without_apart(Vars index) const {
@@ -267,9 +289,7 @@ struct Lowering {
     }
     for (size_t i = 0; i < count; ++i) {
       if (role[i] != Role::constant && !first[i]) continue;
-      leaves[i] = role[i] == Role::constant ? text.carries[i].init
-                  : role[i] == Role::sum    ? sum(i, at_leaves, true)
-                                            : greatest(i, true);
+      leaves[i] = role[i] == Role::constant ? text.carries[i].init : closed(i, at_leaves, true);
       same = false;
     }
     if (!stacks.empty() && !same) at_leaves = text.step(leaves);
@@ -413,13 +433,15 @@ struct Lowering {
     at_n = leaves;
     for (size_t i : stacks) at_n[i] = follows[i] ? follows[i]->at : stack(i, c.a.var(n));
     at_step = text.step(at_n);
-    const auto closed = [&](size_t i) { return role[i] == Role::sum || role[i] == Role::extremum; };
+    const auto closed = [&](size_t i) {
+      return role[i] == Role::sum || role[i] == Role::product || role[i] == Role::extremum;
+    };
     bool any = false;
     for (size_t i = 0; i < count; ++i)
       any |= closed(i) && (text.taped || used(at_step.emit, leaves[i]));
     if (!any) return;
     for (size_t i = 0; i < count; ++i)
-      if (closed(i)) at_n[i] = role[i] == Role::sum ? sum(i, at_step, true) : greatest(i, true);
+      if (closed(i)) at_n[i] = this->closed(i, at_step, true);
     const Iteration first = at_step;
     at_step = text.step(at_n);
     at_step.next = first.next;  // next - leaf is the increment
@@ -442,6 +464,29 @@ struct Lowering {
     const Nf each = c.a.add(c.a.mul(here, rest), c.a.mul(c.a.sub(one(), here), first));
     return {init.index, found.of(c.a, init.body, c.a.max({step}, each))};
   }
+  /// A sum, a product or a maximum, over the steps before n or over all steps.
+  TensorExpr closed(size_t i, const Iteration& step_text, bool so_far) {
+    if (role[i] == Role::sum) return sum(i, step_text, so_far);
+    return role[i] == Role::product ? product(i, so_far) : greatest(i, so_far);
+  }
+  /// Factors > 0 are multiplied by the sum of their logarithms. Other products have no order: of
+  /// the steps from either end, the term that was made first stands for both.
+  TensorExpr product(size_t i, bool so_far) {
+    const TensorExpr& init = text.carries[i].init;
+    const Var step = so_far ? earlier_step() : n;
+    const Nf here = so_far ? before(step) : one();
+    const Nf f = so_far ? c.a.substitute(*factors[i], {{n, c.a.var(step)}}) : *factors[i];
+    if (c.a.known_positive(f)) {
+      const Nf logs = c.a.sum({step}, c.a.mul(here, c.a.apply(algebra::Fn::log, f)));
+      return {init.index, c.a.mul(init.body, c.a.apply(algebra::Fn::exp, logs))};
+    }
+    const Nf each = c.a.where(here, f, one());
+    const Nf mirrored = c.a.sub(c.a.sub(c.a.range(step), one()), c.a.var(step));
+    const Nf from_start = c.a.opaque("product", {{{step}, each}}, {});
+    const Nf from_end =
+        c.a.opaque("product", {{{step}, c.a.substitute(each, {{step, mirrored}})}}, {});
+    return {init.index, c.a.mul(init.body, std::min(from_start, from_end))};
+  }
   /// The sum over the steps before n, or over all steps.
   TensorExpr sum(size_t i, const Iteration& step_text, bool so_far) {
     const TensorExpr& init = text.carries[i].init;
@@ -458,8 +503,8 @@ struct Lowering {
     const Nf end = text.reverse ? c.a.number(0) : c.a.sub(c.a.range(n), one());
     if (role[i] == Role::dead) return {text.carries[i].index, c.a.number(0)};
     if (role[i] == Role::constant) return text.carries[i].init;
-    if (role[i] == Role::sum) return sum(i, at_step, false);
-    if (role[i] == Role::extremum) return greatest(i, false);
+    if (role[i] == Role::sum || role[i] == Role::product || role[i] == Role::extremum)
+      return closed(i, at_step, false);
     if (follows[i]) return follows[i]->last;
     if (free_of_carries(at_leaves.next[i]))  // depends on the last step alone
       return {at_step.next[i].index, c.a.substitute(at_step.next[i].body, {{n, end}})};

@@ -1,8 +1,8 @@
 #pragma once
 // The normal form of a loop, however it was written. A carry that only adds is a sum; one that only
-// takes maxima is a maximum; one that never changes is its initial value. Any other carry, a stack,
-// is at the start of step n an uninterpreted function of the initial values, the body and n. Values
-// made in the body are ordinary terms of those.
+// multiplies is a product; one that only takes maxima is a maximum; one that never changes is its
+// initial value. Any other carry, a stack, is at the start of step n an uninterpreted function of
+// the initial values, the body and n. Values made in the body are ordinary terms of those.
 #include <functional>
 
 #include "spec/lower/context.h"

@@ -187,6 +187,10 @@ struct ValueOf {
     if (auto fn = ir::binary_named(name))
       return ir::value(*fn, (*this)(a.args[0], env), (*this)(a.args[1], env));
     if (name.rfind("scan", 0) == 0) return scan(name, a, env);
+    if (name == "product") {
+      const std::vector<double> all = table(a.args[0], env).data;
+      return std::accumulate(all.begin(), all.end(), 1.0, std::multiplies<>());
+    }
     return ordered(name, table(a.args[0], env).data, a, env);
   }
 
