@@ -606,5 +606,20 @@ TEST(Mistakes, ABodyHasAThousandConditionsAtMost) {
   }
 }
 
+TEST(Mistakes, AFixOfAPlanWithBothCopiesIsOneOfBoth) {
+  const std::vector<Diagnostic> errors =
+      errors_of(head +
+                "fn f(x: f32[B M], w: f32[M F]) -> f32[B F] "
+                "{ return einsum(\"B M, M F -> B F\", x, w) }\n"
+                "plan p implements f(x: f32[B/d M]{?_t}, w: f32[M F]{?_t}) -> f32[B/d F]{?_t} "
+                "{ return einsum(\"B/d M, M F -> B/d F\", x, w) }\n");
+  ASSERT_FALSE(errors.empty());
+  ASSERT_FALSE(errors[0].fixes.empty());
+  const Fix& fix = errors[0].fixes[0];
+  EXPECT_TRUE(fix.checked);
+  ASSERT_EQ(fix.edits.size(), 1u);
+  EXPECT_THAT(fix.edits[0].text, HasSubstr("M F {?_t} -> B/d F {?_t}"));
+}
+
 }  // namespace
 }  // namespace shardproof

@@ -67,6 +67,33 @@ struct NextTexts {
   std::vector<std::pair<std::string, std::string>> texts;  ///< message of the fix, text of the file
 };
 
+/// The axes of `{?_t}` in the plan's text: {I_t} in the last instance, R in the first.
+std::vector<Axis> open_axes(const ir::Program& program, const ir::Function& plan) {
+  std::vector<Axis> axes;
+  if (plan.instances.empty()) return axes;
+  const ir::Function& first = program.functions.at(plan.instances.front());
+  const ir::Function& last = program.functions.at(plan.instances.back());
+  for (size_t i = 0; i < last.params.size(); ++i)
+    for (const auto& [axis, mark] : last.values.at(last.params[i]).type.marks)
+      if (mark == Mark::I && !first.values.at(first.params.at(i)).type.marks.contains(axis))
+        axes.push_back(axis);
+  return axes;
+}
+
+/// Writes `{?_t}` in place of an instance's `{I_t}`: its text is that of the others too.
+void for_all_instances(const std::vector<Axis>& axes, std::vector<Fix>& fixes) {
+  for (Fix& fix : fixes)
+    for (Edit& edit : fix.edits)
+      for (const Axis& axis : axes)
+        for (size_t at = 0; (at = edit.text.find("I_" + axis, at)) != edit.text.npos; ++at) {
+          const char before = at == 0 ? ' ' : edit.text[at - 1];
+          const size_t end = at + axis.size() + 2;
+          const char after = end < edit.text.size() ? edit.text[end] : ' ';
+          if ((before == ' ' || before == '{') && (after == ' ' || after == '}'))
+            edit.text[at] = '?';
+        }
+}
+
 class FixTrial {
  public:
   FixTrial(const TriedFile& file, const std::vector<PlanReport>& plans,
@@ -86,12 +113,12 @@ class FixTrial {
     };
     CheckOptions options = file_.options;
     options.fixes = false;
-    const bool alone = plan && stays_inside(*plan, edits);
+    const bool alone = plan && of(*plan).instances.empty() && stays_inside(*plan, edits);
     if (alone) options.only = plan->name;
     Sources sources;
     const CheckedProgram checked = check(sources, file_.path, reader, options);
     const PlanReport* same = plan ? find(sources, checked, *plan) : nullptr;
-    if (same ? same->verdict == Verdict::proved : checked.verdict() == Verdict::proved)
+    if (same ? proved_in_all_instances(checked, *same) : checked.verdict() == Verdict::proved)
       return AfterEdit::proved;
     if (next && same) *next = next_texts(sources, *same, file.path, edited);
     if (plan && !same) return AfterEdit::no_help;
@@ -143,9 +170,24 @@ class FixTrial {
     return next;
   }
 
+  const ir::Function& of(const PlanReport& plan) const {
+    return file_.program.functions[plan.function];
+  }
+
+  /// The instances of a plan with `{?_t}` have one text.
+  static bool proved_in_all_instances(const CheckedProgram& checked, const PlanReport& plan) {
+    const auto& instances = checked.program().functions[plan.function].instances;
+    return plan.verdict == Verdict::proved &&
+           std::all_of(checked.plans().begin(), checked.plans().end(), [&](const PlanReport& each) {
+             const bool another =
+                 std::find(instances.begin(), instances.end(), each.function) == instances.end();
+             return another || each.verdict == Verdict::proved;
+           });
+  }
+
   /// Whether only this plan must be checked again: the edits are inside it.
   bool stays_inside(const PlanReport& plan, const std::vector<Edit>& edits) const {
-    const SourceRange& own = file_.program.functions[plan.function].range;
+    const SourceRange& own = of(plan).range;
     return own.file >= 0 && file_.sources.file(own.file).path == file_.path &&
            std::all_of(edits.begin(), edits.end(), [&](const Edit& edit) {
              return edit.range.file == own.file && edit.range.begin >= own.begin &&
@@ -156,7 +198,7 @@ class FixTrial {
   /// The same plan in the edited file: same name in the same file.
   const PlanReport* find(const Sources& sources, const CheckedProgram& checked,
                          const PlanReport& plan) const {
-    const ir::Function& own = file_.program.functions[plan.function];
+    const ir::Function& own = of(plan);
     for (const PlanReport& report : checked.plans()) {
       const ir::Function& other = checked.program().functions[report.function];
       if (other.name == own.name &&
@@ -233,6 +275,7 @@ void try_fixes(const TriedFile& file, std::vector<PlanReport>& plans,
     for (size_t i = 0; i < plan.diagnostics.size(); ++i) {
       Diagnostic& each = plan.diagnostics[i];
       std::vector<Fix> failed;
+      for_all_instances(open_axes(file.program, file.program.functions[plan.function]), each.fixes);
       if (told_as_error(each)) each.fixes = tried_fixes(trial, each, &plan, failed);
       if (!failed.empty()) together.push_back({&plan, i, std::move(failed)});
     }
