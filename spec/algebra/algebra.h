@@ -108,6 +108,7 @@ enum class Fault {
   least_index,          // least_index.cpp: k - index is never below 0
   compared_increasing,  // comparison.cpp: step(F(u) - F(v)) = step(u - v) for every F
   interval_end,         // intervals.cpp: log(u) has the bounds of u
+  square,               // squares.cpp: a product of two values is a square
   capture,              // lift.cpp: dependent arguments are not re-opened (only loses proofs)
 };
 

@@ -275,6 +275,17 @@ struct Engine {
   int interval_nesting = 0;
   bool bounded_below(Nf e, bool strict);
 
+  // squares.cpp
+  std::unordered_map<uint32_t, bool> squares;  ///< expanded sums of squares; whether they are > 0
+  std::unordered_map<uint32_t, std::optional<bool>> sign_cache;
+  std::optional<bool> sign_of(const Factor& f);
+  std::optional<bool> sign_of(Nf e);
+  void note_square(Nf e, bool positive);
+  void note_product(Nf a, Nf b, Nf product);
+  void note_sum(Nf a, Nf b, Nf sum);
+  void note_same_sign(Nf e, Nf other);
+  void note_bound_sum(Nf body, Nf sum);
+
   // facts.cpp, bounds.cpp, size_sign.cpp
   std::unordered_map<uint32_t, char> positive_cache, nonnegative_cache, integer_cache;
   std::vector<Nf> declared_positive;

@@ -168,7 +168,8 @@ bool Engine::positive(Nf e) {
     if (!all) break;
     strict = strict || term_strict;
   }
-  bool result = (all && strict) || at_least(e, 1);
+  const auto square = squares.find(e.id);
+  bool result = (all && strict) || (square != squares.end() && square->second) || at_least(e, 1);
   for (Nf known : declared_positive) result = result || known == e;
   if (!result && !is_single(e) && !declared_positive.empty()) {
     Nf body = content(e, false).body;
@@ -188,8 +189,8 @@ bool Engine::nonnegative(Nf e) {
     for (const Factor& f : Mono(factors(t.mono))) all = all && nonnegative_atom(f.atom, f.exponent);
     if (!all) break;
   }
-  bool result = all || at_least(e, 0) || positive(e) || bounded_below(e, false) ||
-                positive_in_cases(e, false);
+  bool result = all || squares.contains(e.id) || at_least(e, 0) || positive(e) ||
+                bounded_below(e, false) || positive_in_cases(e, false);
   nonnegative_cache[e.id] = result;
   return result;
 }

@@ -60,5 +60,27 @@ TEST(Facts, AnInverseIsNotZero) {
   EXPECT_EQ(a.obligations().size(), 2u);
 }
 
+TEST(Facts, AnExpandedSquareIsNotNegative) {
+  for (Fault fault : {Fault::none, Fault::square}) {
+    Algebra a({}, fault);
+    const Nf size = a.size("B");
+    const Leaf x = a.leaf("x", {size}), y = a.leaf("y", {size});
+    const Var i = a.fresh(size, "i");
+    const Nf u = a.at(x, {a.var(i)}), v = a.at(y, {a.var(i)}), w = a.at(a.leaf("w", {}), {});
+    const Nf square = a.add(a.mul(u, a.add(u, v)), a.mul(v, a.add(u, v)));  // the same terms
+    const Nf half = a.number({1, 2});
+    EXPECT_FALSE(fault == Fault::none && a.known_nonnegative(square));
+    EXPECT_TRUE(a.known_nonnegative(a.pow(a.add(u, v), 2)));
+    const Nf mean = a.div(a.sum({i}, a.pow(a.add(u, v), 2)), size);
+    EXPECT_TRUE(a.known_nonnegative(mean));
+    EXPECT_TRUE(a.known_positive(a.add(mean, half)));
+    EXPECT_FALSE(a.known_positive(mean));
+    EXPECT_FALSE(a.known_positive(a.sub(mean, half)));
+    EXPECT_FALSE(a.known_nonnegative(a.neg(mean)));
+    EXPECT_EQ(a.known_nonnegative(a.mul(w, a.add(u, v))), fault == Fault::square);
+    EXPECT_FALSE(fault == Fault::none && a.known_nonnegative(a.mul(w, mean)));
+  }
+}
+
 }  // namespace
 }  // namespace shardproof::algebra

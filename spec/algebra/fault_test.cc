@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{Fault::count_range, Recipe::opposites}, Planted{Fault::iota_stride, Recipe::values},
         Planted{Fault::nested_condition, Recipe::conditions},
         Planted{Fault::closed_bound, Recipe::bounded},
-        Planted{Fault::interval_end, Recipe::bounded},
+        Planted{Fault::interval_end, Recipe::bounded}, Planted{Fault::square, Recipe::roots},
         Planted{Fault::compared_increasing, Recipe::signs},
         Planted{Fault::nested_floor, Recipe::floors}, Planted{Fault::max_of_power, Recipe::maxima},
         Planted{Fault::at_most_zero, Recipe::masks}, Planted{Fault::unused_range, Recipe::mixed}));

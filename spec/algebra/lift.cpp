@@ -24,6 +24,7 @@ Nf Engine::lift(Op op, const VarSet& binders, Nf body) {
   VarSet sorted = binders;
   std::sort(sorted.begin(), sorted.end());
   Order order = canonical(op, set_minus(free_of(body), sorted), binders, body);
+  note_same_sign(body, order.body);  // the same but for the names of variables
   TensorInfo t;
   t.op = op;
   t.body = order.body;

@@ -41,7 +41,9 @@ Nf Engine::add(Nf a, Nf b) {
   if (b == zero) return a;
   Poly all = terms(a);
   all.insert(all.end(), terms(b).begin(), terms(b).end());
-  return add_all(std::move(all));
+  const Nf sum = add_all(std::move(all));
+  note_sum(a, b, sum);
+  return sum;
 }
 
 Nf Engine::scale(Nf a, Rational by) {
@@ -49,7 +51,9 @@ Nf Engine::scale(Nf a, Rational by) {
   if (by.is_zero()) return zero;
   Poly p = terms(a);
   for (Term& t : p) t.coef = t.coef * by;
-  return poly(std::move(p));
+  const Nf scaled = poly(std::move(p));
+  if (by.sign() > 0) note_same_sign(a, scaled);
+  return scaled;
 }
 
 std::optional<Rational> Engine::as_number(Nf e) const {
@@ -131,6 +135,7 @@ Nf Engine::mul(Nf a, Nf b) {
     product.insert(product.end(), factors(tb.mono).begin(), factors(tb.mono).end());
     result = fix(std::move(product), ta.coef * tb.coef);
   }
+  note_product(a, b, result);
   mul_cache.emplace(key, result);
   return result;
 }

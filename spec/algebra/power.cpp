@@ -32,6 +32,7 @@ Nf Engine::pow(Nf base, Rational e) {
   } else {
     result = is_single(base) ? pow_single(base, e) : pow_poly(base, e);
   }
+  if (e.is_integer() && e.sign() > 0 && e.num % 2 == 0) note_square(result, false);
   pow_cache.emplace(key, result);
   return result;
 }
@@ -154,6 +155,9 @@ Engine::Content Engine::content(Nf base, bool any) {
     body.push_back({mono(m), t.coef / c.coef});
   }
   c.body = add_all(body);
+  const bool is_positive = std::all_of(c.common.begin(), c.common.end(),
+                                       [&](const Factor& f) { return positive_atom(f.atom); });
+  if (is_positive) note_same_sign(base, c.body);
   return c;
 }
 

@@ -55,6 +55,7 @@ Nf Engine::substitute(Nf e, const Map& full) {
     out.insert(out.end(), p.begin(), p.end());
   }
   Nf result = add_all(std::move(out));
+  note_same_sign(e, result);
   substitute_cache.emplace(key, result);
   return result;
 }

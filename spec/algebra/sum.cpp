@@ -25,6 +25,7 @@ Nf Engine::sum(VarSet bound, Nf body) {
     }
     result = add_all(std::move(all));
   }
+  note_bound_sum(body, result);
   sum_cache.emplace(std::move(key), result);
   return result;
 }
