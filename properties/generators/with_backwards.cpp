@@ -110,9 +110,9 @@ FileReader with_texts(const FileReader& reader, const std::map<std::string, std:
   };
 }
 
-std::vector<Type> types_of(const ir::Program& program, size_t f, bool is_step) {
+std::vector<Type> types_of(ir::Program& program, size_t f, bool is_step) {
   if (program.functions[f].kind == ir::Function::Kind::plan)
-    return type_plan(program, f, is_step).types;
+    return type_and_pick(program, f, is_step).types;
   std::vector<Type> types;
   for (const ir::Value& value : program.functions[f].values) types.push_back(value.type);
   return types;

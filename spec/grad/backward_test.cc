@@ -33,7 +33,7 @@ struct Typed {
       types.emplace_back();
       accepted.push_back(diagnostics.empty());
       if (resolved.program.functions[f].kind != ir::Function::Kind::plan) continue;
-      Typing typing = type_plan(resolved.program, f, steps[f]);
+      Typing typing = type_and_pick(resolved.program, f, steps[f]);
       accepted[f] = accepted[f] && typing.refused.empty();
       types[f] = std::move(typing.types);
     }
