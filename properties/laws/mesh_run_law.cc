@@ -15,7 +15,8 @@ namespace {
 /// Proved, or not decided because of its gradient alone.
 bool accepted(const PlanReport& plan) {
   // What an instance of a plan with `{?_t}` shares with another is told once.
-  if (plan.verdict != Verdict::proved && plan.verdict != Verdict::unknown) return false;
+  const bool decided = plan.verdict == Verdict::proved || plan.verdict == Verdict::unknown;
+  if (!decided || !plan.read_whole) return false;
   return std::all_of(plan.diagnostics.begin(), plan.diagnostics.end(), [](const Diagnostic& each) {
     return each.severity != Severity::error || each.code == "U0002";
   });
