@@ -168,9 +168,9 @@ std::optional<Shape> resolve_shape(const TypeContext& context,
     if (!check_axis(context, mark.axis, mark.range)) {
       good = false;
     } else if (mark.either) {
-      context.world.error("E0110", mark.range,
-                          "`?_" + mark.axis + "` is in no parameter of a plan with a gradient",
-                          "it stands for R and for I, of a parameter and of what is made from it");
+      context.world.error("E0110", mark.range, "`?_" + mark.axis + "` has no place here",
+                          "it is for a plan's parameters with a gradient and what is made from "
+                          "them, on at most 4 axes");
       good = false;
     } else if (auto [at, fresh] = shape.marks.emplace(mark.axis, mark.mark); !fresh && strict) {
       context.world.error("E0110", mark.range, "two marks for the axis `" + mark.axis + "`");
