@@ -90,7 +90,10 @@ class PlanChecker {
     note_undecided(f);
     if (budget_.ended()) return not_reached(f, std::move(report));
     report.read_whole = !depends_on_broken(f, report);
-    if (report.read_whole) check_types(f, report);
+    if (report.read_whole)
+      check_types(f, report);
+    else if (!plan.model)
+      report.claim.clear();  // it may state a model that was not read
     report.verdict = verdict_of(report.diagnostics);
     if (report.verdict == Verdict::proved) decide(f, report);
     verdicts_[f] = report.verdict;

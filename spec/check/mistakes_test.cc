@@ -621,5 +621,14 @@ TEST(Mistakes, AFixOfAPlanWithBothCopiesIsOneOfBoth) {
   EXPECT_THAT(fix.edits[0].text, HasSubstr("M F {?_t} -> B/d F {?_t}"));
 }
 
+TEST(Mistakes, AModelThatIsNotReadIsNotCalledAbsent) {
+  const std::string text = head + "plan p implements f(x: f32[B/d M]) -> f32[B/d M] { return x }\n";
+  Sources sources;
+  const CheckedProgram checked =
+      check(sources, "a.shard", [&](const std::string&) { return std::optional(text); });
+  ASSERT_EQ(checked.plans().size(), 1u);
+  EXPECT_EQ(checked.plans()[0].claim, "");
+}
+
 }  // namespace
 }  // namespace shardproof
