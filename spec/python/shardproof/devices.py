@@ -264,7 +264,7 @@ class Whole:
 
     def __call__(self, *args):
         self.copies, self.joined = [], {}
-        out = run(self.closed.jaxpr, self.closed.consts, args, self.globally)
+        out = run(self.closed.jaxpr, self.closed.consts, jax.tree.leaves(args), self.globally)
         found = []
         for x in out:
             each = self.joined.get(id(x), (None, None, [x]))[2]
