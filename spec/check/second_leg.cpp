@@ -388,14 +388,12 @@ class Runs {
       std::mt19937_64 rng(seed);
       return mesh_sizes(to_run_(world_.program), proved_.conditions, rng, wish_);
     };
-    if (!open_.empty() || wish_.small) return draw();
-    if (const std::string own = conditions_text(); file_.conditions_drawn_for != own) {
-      file_.conditions_drawn_for = own;
-      file_.drawn.clear();
-    }
-    while (file_.drawn.size() < seed) file_.drawn.emplace_back();
-    if (!file_.drawn[seed - 1]) file_.drawn[seed - 1] = draw();
-    return file_.drawn[seed - 1];
+    if (!open_.empty()) return draw();
+    RunsOfFile::Drawn& all = wish_.small ? file_.drawn_small : file_.drawn;
+    if (const std::string own = conditions_text(); all.conditions != own) all = {own, {}};
+    if (all.sizes.size() < seed) all.sizes.resize(seed);
+    if (!all.sizes[seed - 1]) all.sizes[seed - 1] = draw();
+    return all.sizes[seed - 1];
   }
 
   /// What the drawn sizes depend on.

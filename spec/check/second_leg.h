@@ -24,9 +24,12 @@ struct RunsOfFile {
   explicit RunsOfFile(const ir::Program& program) : costs(program), rules(program) {}
   CostOfRun costs;
   const DrawRules rules;
-  /// The sizes drawn last, for all plans with the same conditions.
-  std::string conditions_drawn_for;
-  std::vector<std::optional<denote::Sizes>> drawn;
+  /// The sizes drawn last, for all plans with the same conditions: of any cost, and small ones.
+  struct Drawn {
+    std::string conditions;
+    std::vector<std::optional<denote::Sizes>> sizes;
+  };
+  Drawn drawn, drawn_small;
 };
 
 /// Null if three runs agree with the claim. U0009: one differs. U0010: three runs were not
