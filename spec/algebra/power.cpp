@@ -156,7 +156,7 @@ Engine::Content Engine::content(Nf base, bool any) {
   }
   c.body = add_all(body);
   const bool is_positive = std::all_of(c.common.begin(), c.common.end(),
-                                       [&](const Factor& f) { return positive_atom(f.atom); });
+                                       [&](const Factor& f) { return sign_of(f).value_or(false); });
   if (is_positive) note_same_sign(base, c.body);
   return c;
 }
