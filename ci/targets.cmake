@@ -46,7 +46,7 @@ function(shardproof_program target library)
 endfunction()
 
 # jemalloc in place of the C library's allocator, where it is found: a check makes many small objects. With it a check of
-# spec/models/deepseek3.shard takes 0.79 of the processor time, and its runs 0.65.
+# spec/models/deepseek3.shard takes 0.78 of the processor time, and its runs 0.68.
 find_library(SHARDPROOF_JEMALLOC NAMES jemalloc_pic jemalloc DOC "jemalloc; the checker uses malloc of the C library without it")
 function(shardproof_allocator target)
   if(SHARDPROOF_JEMALLOC AND NOT SHARDPROOF_SANITIZE AND NOT SHARDPROOF_FUZZ)

@@ -31,14 +31,14 @@ class Attentions {
   struct Saved {
     Ref value, stack;
   };
-  /// The attention as the stacks have it in iteration 0, without log-sum-exp; none if q, k, v and o
+  /// The attention as the stacks have it in iteration 0, without `stats`; none if q, k, v and o
   /// are not all saved, or if the mask is of one iteration. `first`: the first buffer of the loop.
   static std::optional<Attended> saved(const Attended& made, const std::vector<Saved>& values,
                                        BufferId first);
   /// `made`: views of the stacks in iteration 0.
   void add_saved(Attended made) { saved_.push_back(std::move(made)); }
 
-  /// o and the log-sum-exp of the attention on these operands, if they are in memory.
+  /// o and the row statistics of the attention on these operands, if they are in memory.
   struct Left {
     Ref o, stats;
   };

@@ -15,17 +15,12 @@ std::optional<JoinedDims> single(const View& x, const Ids& some) {
   return compile::joined(extents, strides_along(some, extents, x));
 }
 
-/// Both dims as one loop each, one of them contiguous.
-std::optional<MatrixStrides> matrix_strides(const View& x, const Ids& rows, const Ids& columns) {
+/// Both dims as one loop each; `packed`: one of them contiguous.
+std::optional<MatrixStrides> strides_of(const View& x, const Ids& rows, const Ids& columns,
+                                        bool packed = false) {
   const auto r = single(x, rows), c = single(x, columns);
   const auto contiguous = [](const JoinedDims& dim) { return dim.extent == 1 || dim.stride == 1; };
-  if (!r || !c || !(contiguous(*r) || contiguous(*c))) return std::nullopt;
-  return MatrixStrides{r->stride, c->stride};
-}
-
-std::optional<MatrixStrides> any_strides(const View& x, const Ids& rows, const Ids& columns) {
-  const auto r = single(x, rows), c = single(x, columns);
-  if (!r || !c) return std::nullopt;
+  if (!r || !c || (packed && !contiguous(*r) && !contiguous(*c))) return std::nullopt;
   return MatrixStrides{r->stride, c->stride};
 }
 
@@ -74,8 +69,8 @@ std::optional<View> with_table_right(Compiler& compiler, const View& x, const Vi
   View to{{}, kept};
   for (IndexId id : kept) to.ref.extents.push_back(extent_of(id, {&x, &w}));
   to.ref.strides = row_major(to.ref.extents);
-  const auto a = any_strides(x, roles.rows, roles.summed), c = any_strides(to, roles.rows, columns),
-             b = matrix_strides(from->table, roles.summed, columns);
+  const auto a = strides_of(x, roles.rows, roles.summed), c = strides_of(to, roles.rows, columns),
+             b = strides_of(from->table, roles.summed, columns, true);
   if (!a || !b || !c) return {};
   GroupedProduct op;
   Matmul& product = op.product;
@@ -146,13 +141,13 @@ bool grouped_sum(const Opening& opening, const IndexWindow& window, const View& 
   const auto roles = matrix_of(a, b, ids.ids, sum.ids);
   if (!roles) return false;
   Ids rows = roles->rows, columns = roles->columns;
-  auto c = any_strides(sum, rows, columns);
+  auto c = strides_of(sum, rows, columns);
   if (c && c->column != 1 && entries_of(a, columns) != 1) {
     std::swap(a, b);
     std::swap(rows, columns);
-    c = any_strides(sum, rows, columns);
+    c = strides_of(sum, rows, columns);
   }
-  const auto own = any_strides(a, rows, {}), others = any_strides(b, {}, columns);
+  const auto own = strides_of(a, rows, {}), others = strides_of(b, {}, columns);
   if (!c || !own || !others || (c->column != 1 && entries_of(b, columns) != 1)) return false;
   if (!compiler.device().multiplies(Element::f32, a.ref.element, b.ref.element)) return false;
   GroupedSum op;

@@ -90,7 +90,7 @@ class Scanned {
       if (!site_.wanted(carries_.size() + i)) continue;
       compiler_.move("emit", compiler_.ref(scope_, body_.emit[i]), entry(stacks_[i], loop, part));
     }
-    save_log_sum_exp(loop, part);
+    save_stats(loop, part);
     next_.clear();
     for (ir::ValueId id : body_.next) next_.push_back(compiler_.ref(scope_, id));
     compiler_.leave_iteration();
@@ -108,8 +108,8 @@ class Scanned {
     return stack;
   }
 
-  /// For the backward: the log-sum-exp of attentions whose operands and results are emitted.
-  void save_log_sum_exp(const Compiler::Loop& loop, int64_t part) {
+  /// For the backward: the row statistics of attentions whose operands and results are emitted.
+  void save_stats(const Compiler::Loop& loop, int64_t part) {
     const std::vector<Attended>& made = compiler_.attentions().here();
     if (made.size() == attentions_) return;
     std::vector<Attentions::Saved> saved;

@@ -237,9 +237,8 @@ class Algebra {
 /// functions, so tanh(x), 3 x and x + 1 become x.
 Nf same_order(Algebra& algebra, const std::vector<Var>& over, Nf x);
 
-/// The maximum of `body` over `over` is from - argmax(row): where(x = max x, k - index, 0), k -
-/// index
-/// >= 0. None if `body` has another form.
+/// The maximum of `body` over `over` is from - argmax(row), if `body` is
+/// where(x = max x, k - index, 0) and no index is above k. None if it has another form.
 struct LeastIndex {
   Nf row, from;
 };

@@ -32,14 +32,12 @@ std::string instances_with(const Group& group, const Diagnostic& told) {
 }
 
 void tell_once(const Group& group) {
-  std::map<const Diagnostic*, std::string> where;
-  for (const PlanReport* plan : group)
-    for (const Diagnostic& each : plan->diagnostics)
-      if (each.severity == Severity::error) where[&each] = instances_with(group, each);
   for (PlanReport* plan : group)
-    for (Diagnostic& each : plan->diagnostics)
-      if (const auto found = where.find(&each); found != where.end() && !found->second.empty())
-        each.details.push_back(found->second);
+    for (Diagnostic& each : plan->diagnostics) {
+      if (each.severity != Severity::error) continue;
+      if (std::string names = instances_with(group, each); !names.empty())
+        each.details.push_back(std::move(names));
+    }
   for (size_t i = 1; i < group.size(); ++i)
     std::erase_if(group[i]->diagnostics, [&](const Diagnostic& each) {
       return std::any_of(
@@ -60,6 +58,13 @@ void drop_consequences(const Group& group) {
 }
 
 }  // namespace
+
+std::vector<Axis> open_axes(const Type& first, const Type& last) {
+  std::vector<Axis> axes;
+  for (const auto& [axis, mark] : last.marks)
+    if (mark == Mark::I && !first.marks.contains(axis)) axes.push_back(axis);
+  return axes;
+}
 
 void tell_instances(const ir::Program& program, std::vector<PlanReport>& plans) {
   std::map<std::vector<size_t>, Group> groups;

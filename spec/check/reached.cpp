@@ -49,9 +49,6 @@ class Reached {
   void add(const Shape& shape) {
     for (const Split& split : shape.dims) add(split.dim);
   }
-  void add(const Type& type) {
-    for (const Split& split : type.dims) add(split.dim);
-  }
   void add(const Dim& dim) {
     if (!seen_.insert(dim.factors).second) return;
     for (const Name& name : program_.base(dim)) {

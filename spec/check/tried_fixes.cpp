@@ -1,8 +1,10 @@
 #include "spec/check/tried_fixes.h"
 
 #include <algorithm>
+#include <set>
 
 #include "spec/check/fixes.h"
+#include "spec/check/instances_told.h"
 
 namespace shardproof {
 namespace {
@@ -67,21 +69,21 @@ struct NextTexts {
   std::vector<std::pair<std::string, std::string>> texts;  ///< message of the fix, text of the file
 };
 
-/// The axes of `{?_t}` in the plan's text: {I_t} in the last instance, R in the first.
-std::vector<Axis> open_axes(const ir::Program& program, const ir::Function& plan) {
-  std::vector<Axis> axes;
+/// The axes of `{?_t}` on the plan's parameters.
+std::set<Axis> open_axes(const ir::Program& program, const ir::Function& plan) {
+  std::set<Axis> axes;
   if (plan.instances.empty()) return axes;
   const ir::Function& first = program.functions.at(plan.instances.front());
   const ir::Function& last = program.functions.at(plan.instances.back());
   for (size_t i = 0; i < last.params.size(); ++i)
-    for (const auto& [axis, mark] : last.values.at(last.params[i]).type.marks)
-      if (mark == Mark::I && !first.values.at(first.params.at(i)).type.marks.contains(axis))
-        axes.push_back(axis);
+    for (const Axis& axis :
+         open_axes(first.values.at(first.params.at(i)).type, last.values.at(last.params[i]).type))
+      axes.insert(axis);
   return axes;
 }
 
 /// Writes `{?_t}` in place of an instance's `{I_t}`: its text is that of the others too.
-void for_all_instances(const std::vector<Axis>& axes, std::vector<Fix>& fixes) {
+void for_all_instances(const std::set<Axis>& axes, std::vector<Fix>& fixes) {
   for (Fix& fix : fixes)
     for (Edit& edit : fix.edits)
       for (const Axis& axis : axes)
@@ -271,14 +273,16 @@ void try_fixes(const TriedFile& file, std::vector<PlanReport>& plans,
     std::vector<Fix> failed;
     if (told_as_error(each)) each.fixes = tried_fixes(trial, each, nullptr, failed);
   }
-  for (PlanReport& plan : plans)
+  for (PlanReport& plan : plans) {
+    const std::set<Axis> open = open_axes(file.program, file.program.functions[plan.function]);
     for (size_t i = 0; i < plan.diagnostics.size(); ++i) {
       Diagnostic& each = plan.diagnostics[i];
       std::vector<Fix> failed;
-      for_all_instances(open_axes(file.program, file.program.functions[plan.function]), each.fixes);
+      for_all_instances(open, each.fixes);
       if (told_as_error(each)) each.fixes = tried_fixes(trial, each, &plan, failed);
       if (!failed.empty()) together.push_back({&plan, i, std::move(failed)});
     }
+  }
   for (const Failed& each : together)
     try_together(trial, each.plan->diagnostics[each.diagnostic], *each.plan, each.fixes);
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "spec/check/instances_told.h"
 #include "spec/cli/report.h"
 
 namespace shardproof::cli {
@@ -18,8 +19,7 @@ struct Bound {
 std::string text_of(const std::vector<Type>& types) {
   Type common = types.back();
   std::string either;
-  for (const auto& [axis, state] : types.back().marks) {
-    if (state != Mark::I || types.front().marks.count(axis)) continue;
+  for (const Axis& axis : open_axes(types.front(), types.back())) {
     common.marks.erase(axis);
     either += (either.empty() ? "?_" : " ?_") + axis;
   }

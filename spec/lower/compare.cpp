@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "spec/ir/walk.h"
+#include "spec/lower/inequalities.h"
 #include "spec/lower/instances.h"
 #include "spec/lower/lower.h"
-#include "spec/lower/written.h"
 
 namespace shardproof::lower {
 

@@ -433,15 +433,12 @@ struct Lowering {
     at_n = leaves;
     for (size_t i : stacks) at_n[i] = follows[i] ? follows[i]->at : stack(i, c.a.var(n));
     at_step = text.step(at_n);
-    const auto closed = [&](size_t i) {
-      return role[i] == Role::sum || role[i] == Role::product || role[i] == Role::extremum;
-    };
     bool any = false;
     for (size_t i = 0; i < count; ++i)
-      any |= closed(i) && (text.taped || used(at_step.emit, leaves[i]));
+      any |= is_closed(i) && (text.taped || used(at_step.emit, leaves[i]));
     if (!any) return;
     for (size_t i = 0; i < count; ++i)
-      if (closed(i)) at_n[i] = this->closed(i, at_step, true);
+      if (is_closed(i)) at_n[i] = closed(i, at_step, true);
     const Iteration first = at_step;
     at_step = text.step(at_n);
     at_step.next = first.next;  // next - leaf is the increment
@@ -463,6 +460,9 @@ struct Lowering {
     const Nf rest = c.a.substitute(found.rest, {{n, c.a.var(step)}});
     const Nf each = c.a.add(c.a.mul(here, rest), c.a.mul(c.a.sub(one(), here), first));
     return {init.index, found.of(c.a, init.body, c.a.max({step}, each))};
+  }
+  bool is_closed(size_t i) const {
+    return role[i] == Role::sum || role[i] == Role::product || role[i] == Role::extremum;
   }
   /// A sum, a product or a maximum, over the steps before n or over all steps.
   TensorExpr closed(size_t i, const Iteration& step_text, bool so_far) {
@@ -503,8 +503,7 @@ struct Lowering {
     const Nf end = text.reverse ? c.a.number(0) : c.a.sub(c.a.range(n), one());
     if (role[i] == Role::dead) return {text.carries[i].index, c.a.number(0)};
     if (role[i] == Role::constant) return text.carries[i].init;
-    if (role[i] == Role::sum || role[i] == Role::product || role[i] == Role::extremum)
-      return closed(i, at_step, false);
+    if (is_closed(i)) return closed(i, at_step, false);
     if (follows[i]) return follows[i]->last;
     if (free_of_carries(at_leaves.next[i]))  // depends on the last step alone
       return {at_step.next[i].index, c.a.substitute(at_step.next[i].body, {{n, end}})};

@@ -143,10 +143,6 @@ class Orderer {
   std::vector<size_t> order_;
 };
 
-}  // namespace
-
-namespace {
-
 void note_instances(World& world) {
   for (size_t entity = 0; entity < world.functions.size(); ++entity) {
     const FunctionEntity& function = world.functions[entity];

@@ -1,5 +1,5 @@
 """Evaluates a program with shard_map on one device: all ranks at once, in arrays with a leading axis
-for the ranks of the mesh. It shares nothing with the importer."""
+for the ranks of the mesh. It shares no rule and no collective with the importer: devices.py only walks equations by `run`."""
 from __future__ import annotations
 
 from math import prod

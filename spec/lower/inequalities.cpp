@@ -1,4 +1,4 @@
-#include "spec/lower/written.h"
+#include "spec/lower/inequalities.h"
 
 #include <algorithm>
 #include <set>
