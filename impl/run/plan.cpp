@@ -22,7 +22,10 @@ const std::vector<Slot>& Plan::inputs() const { return state_->inputs; }
 const std::vector<Slot>& Plan::outputs() const { return state_->outputs; }
 size_t Plan::arena_bytes() const { return state_->arena_bytes; }
 const std::vector<Step>& Plan::steps() const { return state_->steps; }
-void Plan::measure(bool on) { state_->measured = on; }
+void Plan::measure(bool on, bool by_place) {
+  state_->measured = on;
+  state_->by_place = by_place;
+}
 const std::map<std::string, OpTime>& Plan::times() const { return state_->times; }
 const std::optional<Axis>& Plan::stage_axis() const { return state_->stage_axis; }
 const std::vector<schedule::Timed>& Plan::timeline() const { return state_->timeline; }
@@ -147,7 +150,7 @@ void Plan::State::run_one(const Step& step, StepContext& context,
   }
   if (measured) {
     const auto end = Clock::now();
-    OpTime& time = into[step.op];
+    OpTime& time = into[by_place ? step.op + "  " + step.place : step.op];
     ++time.calls;
     time.seconds += std::chrono::duration<double>(end - begin).count();
     const auto since = [](Clock::time_point at) {

@@ -89,8 +89,9 @@ class Plan {
   size_t bytes() const;
 
   /// Measures each op from now on. With overlap, collectives that run beside are listed as
-  /// "all_gather beside", and the time spent waiting for them as "wait".
-  void measure(bool on);
+  /// "all_gather beside", and the time spent waiting for them as "wait". By place: each op at each
+  /// line of the source, as "OP  PLACE".
+  void measure(bool on, bool by_place = false);
   const std::map<std::string, OpTime>& times() const;
   /// The axis of the pipeline's stages, if the plan has a pipeline.
   const std::optional<Axis>& stage_axis() const;

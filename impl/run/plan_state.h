@@ -31,7 +31,7 @@ struct Plan::State {
   bool check_finite = false;
   std::vector<plan::AssumedInput> assumed;
   std::vector<std::string> broken;  ///< by resident input: how it violates an assumption
-  bool measured = false;
+  bool measured = false, by_place = false;
   std::map<std::string, OpTime> times;
   std::optional<Axis> stage_axis;
   std::map<size_t, schedule::Work> works;  ///< of a stage, by the turn of its steps

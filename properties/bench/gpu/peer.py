@@ -1,9 +1,12 @@
 """The model of spec/models/llama_causal.shard in PyTorch: compiled, bf16 compute, f32 weights, SDPA, fused AdamW.
 
 peer.py CONFIG LENGTH FILE writes JSON, and prints it: tokens per second of forward, backward and step. Where the batch
-does not fit, half of it is taken, and so on.
+does not fit, half of it is taken, and so on. PEER_LOCK=FILE: runs that share FILE compile beside each other, and are timed
+one after the other. PEER_PROFILE=FILE: the times of the kernels of one step.
 peer.py attention LENGTH FILE: TFLOP/s of SDPA and its gradient, of the sizes of kernels.cpp.
 """
+import contextlib
+import fcntl
 import json
 import os
 import re
@@ -113,6 +116,14 @@ def attention(length):
         tell({"attention": 1e-12 * flops / seconds(forward), "attention_grad": 2.5e-12 * flops / backward})
 
 
+@contextlib.contextmanager
+def alone():
+    with open(os.environ.get("PEER_LOCK", os.devnull), "a") as file:
+        if file.name != os.devnull:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def train(n):
     torch.manual_seed(0)
     with torch.device("cuda"):
@@ -135,11 +146,17 @@ def train(n):
     for _ in range(3):
         loss = step()
     torch.cuda.synchronize()
-    begin = time.perf_counter()
-    for _ in range(10):
-        loss = step()
-    torch.cuda.synchronize()
-    seconds = (time.perf_counter() - begin) / 10
+    with alone():
+        begin = time.perf_counter()
+        for _ in range(10):
+            loss = step()
+        torch.cuda.synchronize()
+        seconds = (time.perf_counter() - begin) / 10
+        if profile := os.environ.get("PEER_PROFILE"):
+            with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as found:
+                step()
+            table = found.key_averages().table(sort_by="self_cuda_time_total", row_limit=60, max_name_column_width=90)
+            Path(profile).write_text(table)
     tell({"torch": torch.__version__, "seconds": seconds, "loss": loss.item(), "batch": n["B"],
           "tokens_per_s": n["B"] * n["L"] / seconds, "bytes": torch.cuda.max_memory_allocated()})
 

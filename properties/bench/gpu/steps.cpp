@@ -84,18 +84,35 @@ Plan plan_of(const Program& program, const StepRoles& roles, const DimSizes& siz
                       sizes, 0, on_gpu({.overlap = true, .device = device}, &roles));
 }
 
-/// What is measured without it stays if it fails.
-json profile_of(Plan& plan, Communicator& communicator) {
-  json profile;
+/// The time of each op, of a run that waits for every one, and the 40 of op and place whose time is
+/// furthest above the ceiling's. What is measured without it stays if it fails.
+void add_profile(Plan& plan, Communicator& communicator, json& result) {
   try {
-    plan.measure(true);
+    plan.measure(true, true);
     plan.run_kept(communicator);
-    for (const auto& [op, used] : plan.times())
-      profile[op] = {{"calls", used.calls}, {"seconds", used.seconds}};
+    std::map<std::string, double> at_best;
+    for (const json& one : result["ceiling"]["most"]) at_best[one["what"]] = one["seconds"];
+    std::vector<json> gaps;
+    std::map<std::string, OpTime> ops;
+    for (const auto& [what, used] : plan.times()) {
+      OpTime& op = ops[what.substr(0, what.find("  "))];
+      op.calls += used.calls;
+      op.seconds += used.seconds;
+      gaps.push_back({{"what", what},
+                      {"calls", used.calls},
+                      {"seconds", used.seconds},
+                      {"gap", used.seconds - at_best[what]}});
+    }
+    for (const auto& [op, used] : ops)
+      result["profile"][op] = {{"calls", used.calls}, {"seconds", used.seconds}};
+    std::sort(gaps.begin(), gaps.end(), [](const json& a, const json& b) {
+      return a["gap"].get<double>() > b["gap"].get<double>();
+    });
+    gaps.resize(std::min<size_t>(gaps.size(), 40));
+    result["gaps"] = gaps;
   } catch (const std::exception& error) {
-    profile["error"] = error.what();
+    result["profile"]["error"] = error.what();
   }
-  return profile;
 }
 
 json measured(const Program& program, const StepCase& one, const std::shared_ptr<Device>& device,
@@ -134,7 +151,7 @@ json measured(const Program& program, const StepCase& one, const std::shared_ptr
                  {"losses", losses}};
   result["ceiling"] = ceiling(plan.steps(), peak);
   result["share_of_ceiling"] = result["ceiling"]["seconds"].get<double>() / time;
-  if (profile) result["profile"] = profile_of(plan, communicator);
+  if (profile) add_profile(plan, communicator, result);
   return result;
 }
 

@@ -17,7 +17,7 @@ struct StepCase {
 /// drawn by the model's init, tokens at random. FLOPs: those of the plan's products, and of
 /// attention the half that a causal mask leaves. `used`: the bytes of the device that the plan and
 /// what it keeps have taken, asked while they are there. `profile`: the time of each op, of a run
-/// that waits for every one.
+/// that waits for every one, and "gaps": where it is furthest above the ceiling.
 nlohmann::json step(const Program& program, const StepCase& one,
                     const std::shared_ptr<Device>& device, const Speed& peak, bool profile,
                     const std::function<size_t()>& used);
