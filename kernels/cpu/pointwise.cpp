@@ -123,7 +123,7 @@ class Machine {
         return;
       case round_bf16:
         for (int64_t i = 0; i < n; ++i)
-          to.real[i] = bf16_to_f32(f32_to_bf16(static_cast<float>(arg(step, 0).real[i])));
+          to.real[i] = rounded_to_bf16(static_cast<float>(arg(step, 0).real[i]));
         return;
       case fold:
       case fold_tag:

@@ -86,7 +86,7 @@ SHARDPROOF_HD inline R round_f32(R x) {
 }
 template <class R>
 SHARDPROOF_HD inline R round_bf16(R x) {
-  return bf16_to_f32(f32_to_bf16(static_cast<float>(x)));
+  return rounded_to_bf16(static_cast<float>(x));
 }
 
 SHARDPROOF_HD inline int64_t fold(int64_t key, int64_t n) {

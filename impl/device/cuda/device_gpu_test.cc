@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <random>
 
 #include "impl/device/cuda/cuda_device.h"
@@ -80,6 +82,45 @@ TEST_F(Gpu, ComputesEveryOpAsTheCpuDoes) {
   for (const laws::OpKind kind : laws::all_kinds)
     for (uint64_t seed = 0; seed < at_most(150); ++seed)
       ASSERT_EQ(laws::broken(on_gpu, kind, seed), "") << static_cast<int>(kind) << " " << seed;
+}
+
+/// All signs, exponents and upper mantissas, with what lies on both sides of a tie below them; in
+/// memory, and between the steps of a chain.
+TEST_F(Gpu, RoundsToBf16AsTheCpuDoes) {
+  std::vector<uint32_t> bits;
+  for (uint32_t upper = 0; upper < 0x10000; ++upper)
+    for (const uint32_t lower : {0u, 1u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu})
+      bits.push_back(upper << 16 | lower);
+  const auto count = static_cast<int64_t>(bits.size());
+  std::vector<std::byte> data(bits.size() * 4);
+  std::memcpy(data.data(), bits.data(), data.size());
+  const Held from(*device, *queue, data), narrow(*device, *queue, data),
+      wide(*device, *queue, data);
+  Pointwise cast;
+  cast.inputs = {Element::f32};
+  cast.output = Element::bf16;
+  cast.nest = {{count}, {{1}, {1}}};
+  Pointwise round = cast;
+  round.output = Element::f32;
+  round.steps = {{PointwiseFn::round_bf16, true, {0}, 0, {}}};
+  const void* input = from.data();
+  for (const auto& [op, to] : {std::pair(&cast, narrow.data()), std::pair(&round, wide.data())}) {
+    void* out = to;
+    device->prepare (*op)(*queue, {&out, 1}, {&input, 1});
+  }
+  const std::vector<std::byte> in_memory = narrow.get(*device, *queue),
+                               in_chain = wide.get(*device, *queue);
+  for (int64_t i = 0; i < count; ++i) {
+    float value;
+    std::memcpy(&value, &bits[static_cast<size_t>(i)], sizeof value);
+    const float expected = rounded_to_bf16(value);
+    for (const double got : {number_at(Element::bf16, in_memory.data(), i),
+                             number_at(Element::f32, in_chain.data(), i)})
+      ASSERT_TRUE(std::isnan(expected)
+                      ? std::isnan(got)
+                      : got == expected && std::signbit(got) == std::signbit(expected))
+          << std::hexfloat << value << " became " << got << ", not " << expected;
+  }
 }
 
 TEST_F(Gpu, SaysWhatIsWrongInData) {

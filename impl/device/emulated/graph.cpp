@@ -49,7 +49,7 @@ class Evaluation {
       result.entries.resize(static_cast<size_t>(count_of(as.extents)));
       compute(op, result);
       for (float& each : result.entries)
-        if (as.element == Element::bf16) each = bf16_to_f32(f32_to_bf16(each));
+        if (as.element == Element::bf16) each = rounded_to_bf16(each);
       if (as.kind == GraphTensor::Kind::array) store(op.result);
     }
   }

@@ -17,7 +17,7 @@ bool makes_bf16(const Pointwise& chain) {
   const auto value = static_cast<float>(last.value);
   return last.fn == PointwiseFn::round_bf16 ||
          (last.fn == PointwiseFn::constant && last.value == value &&
-          bf16_to_f32(f32_to_bf16(value)) == value);
+          rounded_to_bf16(value) == value);
 }
 
 /// The gradient in the optimizer and in the norm may be bf16.
