@@ -54,21 +54,34 @@ Nf Algebra::add(Nf a, Nf b) { return engine_->gather_iota(engine_->add(a, b)); }
 Nf Algebra::sub(Nf a, Nf b) { return engine_->gather_iota(engine_->sub(a, b)); }
 Nf Algebra::neg(Nf a) { return engine_->scale(a, -1); }
 Nf Algebra::mul(Nf a, Nf b) { return engine_->mul(a, b); }
-Nf Algebra::div(Nf a, Nf b) { return engine_->mul(a, engine_->pow(b, -1)); }
-Nf Algebra::pow(Nf base, Rational exponent) { return engine_->pow(base, exponent); }
+Nf Algebra::div(Nf a, Nf b) { return mul(a, pow(b, -1)); }
+Nf Algebra::pow(Nf base, Rational exponent) {
+  engine_->oblige_power(base, exponent);
+  return engine_->pow(base, exponent);
+}
 
 Nf Algebra::power(Nf base, Nf exponent) {
-  if (auto n = engine_->as_number(exponent)) return engine_->pow(base, *n);
+  if (auto n = engine_->as_number(exponent)) return pow(base, *n);
   if (engine_->positive(base)) return engine_->exp(engine_->mul(exponent, engine_->log(base)));
   engine_->oblige(Obligation::positive, base);
   return opaque("power", {}, {base, exponent});
 }
 
-Nf Algebra::apply(Fn fn, Nf argument) { return engine_->apply(fn, argument); }
+Nf Algebra::apply(Fn fn, Nf argument) {
+  if (fn == Fn::log && !engine_->positive(argument))
+    engine_->oblige(Obligation::positive, argument);
+  return engine_->apply(fn, argument);
+}
 Nf Algebra::maximum(Nf a, Nf b) { return engine_->maximum(a, b); }
 Nf Algebra::minimum(Nf a, Nf b) { return neg(maximum(neg(b), neg(a))); }
-Nf Algebra::floordiv(Nf a, Nf b) { return engine_->floordiv(a, b); }
-Nf Algebra::mod(Nf a, Nf b) { return engine_->mod(a, b); }
+Nf Algebra::floordiv(Nf a, Nf b) {
+  engine_->oblige_power(b, -1);
+  return engine_->floordiv(a, b);
+}
+Nf Algebra::mod(Nf a, Nf b) {
+  engine_->oblige_power(b, -1);
+  return engine_->mod(a, b);
+}
 
 Nf Algebra::eq0(Nf e) { return engine_->eq0(e); }
 Nf Algebra::le0(Nf e) { return engine_->le0(e); }

@@ -171,8 +171,11 @@ struct Engine {
   /// value^exponent for value > 0, as powers of primes.
   std::optional<Nf> root(Rational value, Rational exponent);
   std::unordered_map<std::string, Nf> pow_cache;
+  // Only the public interface adds obligations: a rewritten or substituted term needs nothing that
+  // the term did not need where it was made.
   std::vector<Algebra::Obligation> obligations;
   void oblige(Algebra::Obligation::Kind kind, Nf base);
+  void oblige_power(Nf base, Rational exponent);
 
   // functions.cpp
   Nf apply(Fn fn, Nf u);

@@ -1,7 +1,7 @@
 // What is known of values from their terms alone.
 #include <gtest/gtest.h>
 
-#include "spec/algebra/algebra.h"
+#include "spec/algebra/engine.h"
 
 namespace shardproof::algebra {
 namespace {
@@ -57,6 +57,24 @@ TEST(Facts, AnInverseIsNotZero) {
   a.div(a.number(1), a.div(a.number(3), n));
   EXPECT_EQ(a.obligations().size(), 1u);
   a.div(a.number(1), a.div(a.at(a.leaf("m", {}), {}), n));
+  EXPECT_EQ(a.obligations().size(), 2u);
+}
+
+/// A logarithm that is read at one index, or under its condition, owes nothing more. A second
+/// operation owes, also if the algebra has its value.
+TEST(Facts, RewritingOwesNothing) {
+  Algebra a({.limit = 24});
+  const Nf size = a.size("B"), one = a.number(1);
+  const Var i = a.fresh(size, "i");
+  const Leaf x = a.leaf("x", {size});
+  const Nf u = a.at(x, {a.var(i)}), holds = a.apply(Fn::step, a.sub(u, one));
+  const Nf masked = a.apply(Fn::log, a.where(holds, u, a.sub(u, a.number(2))));
+  EXPECT_EQ(a.obligations().size(), 1u);
+  const Nf known = a.mul(holds, masked);
+  EXPECT_EQ(known, a.mul(holds, a.engine().log(u)));
+  const Nf first = a.substitute(known, {{i, a.number(0)}});
+  EXPECT_EQ(a.obligations().size(), 1u);
+  EXPECT_EQ(first, a.substitute(a.mul(holds, a.apply(Fn::log, u)), {{i, a.number(0)}}));
   EXPECT_EQ(a.obligations().size(), 2u);
 }
 

@@ -116,7 +116,6 @@ Nf log_of_positive(Engine& g, AtomId a, Rational k) {
 
 Nf Engine::log(Nf u) {
   if (u == zero) return lift(Op::log, {}, u);
-  if (!positive(u)) oblige(Algebra::Obligation::positive, u);
   if (is_single(u)) {
     const Term t = terms(u)[0];
     Mono rest;

@@ -11,6 +11,12 @@ void Engine::oblige(Algebra::Obligation::Kind kind, Nf base) {
   obligations.push_back({kind, base});
 }
 
+void Engine::oblige_power(Nf base, Rational e) {
+  if (!e.is_integer() && !nonnegative(base)) oblige(Algebra::Obligation::positive, base);
+  if (e.sign() < 0 && !positive(base) && !is_inverse(base))
+    oblige(Algebra::Obligation::nonzero, base);
+}
+
 /// c a^-k ..: not 0. That no a is 0 is an obligation already.
 bool Engine::is_inverse(Nf base) const {
   const Poly& all = terms(base);
@@ -23,9 +29,6 @@ Nf Engine::pow(Nf base, Rational e) {
   if (e.is_one()) return base;
   std::string key = std::to_string(base.id) + "^" + e.text();
   if (auto it = pow_cache.find(key); it != pow_cache.end()) return it->second;
-  if (!e.is_integer() && !nonnegative(base)) oblige(Algebra::Obligation::positive, base);
-  if (e.sign() < 0 && !positive(base) && !is_inverse(base))
-    oblige(Algebra::Obligation::nonzero, base);
   Nf result;
   if (base == zero) {  // 0^-1 stays: an unknown value
     result = e.sign() > 0 ? zero : pow_poly(base, e);

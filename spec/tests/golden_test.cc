@@ -63,13 +63,14 @@ struct Found {
   std::string elsewhere;  // diagnostics in other files
   std::string blank;      // examples that show no difference
   std::string unchecked;  // of a plan whose one error is E0205: fixes that do not prove it, or none
+  std::string too_long;   // assumptions that nobody can read
 };
 
 Found found(const std::string& path) {
   Sources sources;
   CheckedProgram checked = check(sources, path, disk_reader());
   prove(checked);
-  Found result{{}, checked.verdict(), "", "", ""};
+  Found result{{}, checked.verdict(), "", "", "", ""};
   const auto add = [&](const Diagnostic& diagnostic) {
     if (diagnostic.counterexample) result.blank += shows_nothing(*diagnostic.counterexample);
     if (diagnostic.range.file < 0 || sources.file(diagnostic.range.file).path != path)
@@ -79,7 +80,9 @@ Found found(const std::string& path) {
           {sources.locate(diagnostic.range.file, diagnostic.range.begin).line, diagnostic.code});
   };
   for (const Diagnostic& diagnostic : checked.diagnostics()) add(diagnostic);
-  for (const PlanReport& plan : checked.plans())
+  for (const PlanReport& plan : checked.plans()) {
+    for (const std::string& assumption : plan.assumptions)
+      if (assumption.size() > 80) result.too_long += plan.name + ": " + assumption + "\n";
     for (const Diagnostic& diagnostic : plan.diagnostics) {
       add(diagnostic);
       if (diagnostic.code != "E0205" || plan.diagnostics.size() > 1) continue;
@@ -87,6 +90,7 @@ Found found(const std::string& path) {
       for (const Fix& fix : diagnostic.fixes)
         if (!fix.checked) result.unchecked += plan.name + ": " + fix.message + "\n";
     }
+  }
   return result;
 }
 
@@ -118,6 +122,7 @@ TEST_P(Golden, IsAsAnnotated) {
   EXPECT_EQ(actual.elsewhere, "");
   EXPECT_EQ(actual.blank, "");
   EXPECT_EQ(actual.unchecked, "");
+  EXPECT_EQ(actual.too_long, "");
   const bool only_notes = std::all_of(expected.begin(), expected.end(),
                                       [](const auto& each) { return each.second[0] == 'L'; });
   if (only_notes) {
