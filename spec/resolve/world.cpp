@@ -5,7 +5,8 @@
 #include <numeric>
 #include <utility>
 
-#include "spec/resolve/other_names.h"
+#include "spec/resolve/dims_in_one_word.h"
+#include "spec/syntax/other_names.h"
 
 namespace shardproof::resolution {
 namespace {
@@ -67,14 +68,15 @@ Diagnostic& World::error(const char* code, SourceRange range, std::string messag
 void World::unknown(const std::string& what, const Name& name, SourceRange range,
                     const std::vector<Name>& known) {
   range = locate(name, range);
-  std::optional<Fix> brought = other_name(name);
+  std::optional<Fix> brought;
+  if (what != "dim" && what != "axis") brought = syntax::other_name(name);
   if (!brought && what == "dim") brought = dims_in_one_word(name, range, known);
   if (brought && added_to_last(*brought)) return;
   Diagnostic& diagnostic = error("E0101", range, "there is no " + what + " `" + name + "`");
   constexpr std::string_view called = " called";  // the name follows in the message
   diagnostic.label =
       "unknown " + what.substr(0, what.size() - (what.ends_with(called) ? called.size() : 0));
-  if (const Name same = same_function(name); brought && !same.empty())
+  if (const Name same = syntax::same_function(name); brought && !same.empty())
     brought->edits = {{range, same}};  // the same call is valid in the notation
   if (brought) {
     diagnostic.fixes.push_back(*std::move(brought));

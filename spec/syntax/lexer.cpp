@@ -244,7 +244,11 @@ class Lexer {
       break;
     }
     if (run == "'") in_single_quotes(diagnostic);
-    if (run == "@") diagnostic.fixes.push_back(advice("a product of matrices is an `einsum`"));
+    if (run == "@" && fresh_line_)
+      diagnostic.fixes.push_back(advice("there are no decorators"));
+    else if (run == "@")
+      diagnostic.fixes.push_back(advice("a product of matrices is an `einsum`"));
+    if (run == "?") diagnostic.fixes.push_back(advice("a choice is `where(c, x, y)`"));
     if (run == "^") diagnostic.fixes.push_back(advice("a power is `pow(x, y)`"));
     report_.add(std::move(diagnostic));
     push(Token::Kind::bad, begin_, at_);

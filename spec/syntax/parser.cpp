@@ -69,6 +69,11 @@ void Parser::not_a_declaration() {
                 {"struct", "record", "values with names are a `record`"}};
   for (const auto& [word, ours, words] : others)
     if (at(word)) diagnostic.fixes.push_back(replace(range(peek()), ours, words));
+  if (at_string() || (at("/") && at("*", 1)))
+    diagnostic.fixes.push_back(advice("a comment begins with `#`, and ends with its line"));
+  if (at("from"))
+    diagnostic.fixes.push_back(advice(
+        "the library needs no import; a file is imported by `import f, g from \"other.shard\"`"));
   fail(std::move(diagnostic));
 }
 

@@ -81,6 +81,11 @@ Expr Parser::word_atom() {
   if (word == "zeros" && at("(", 1)) return zeros();
   if (is_dtype(word) && at("(", 1)) return call(Expr::Kind::cast, false);
   if (is_reserved(word)) return reserved_atom();
+  if (word == "lambda" && at_word(1) && !peek(1).first_on_line) {
+    Diagnostic diagnostic = error("E0002", range(peek()), "functions have names");
+    diagnostic.fixes.push_back(advice("declare a `fn` at the top of the file"));
+    fail(std::move(diagnostic));
+  }
   if (at_next_bind()) fail("an expression");
   if (at("(", 1)) return call(Expr::Kind::call, false);
   if (!in_schedule_) return leaf(Expr::Kind::name);

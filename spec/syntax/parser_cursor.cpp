@@ -132,14 +132,6 @@ Diagnostic Cursor::missing(std::string_view text, std::string_view where) const 
   return diagnostic;
 }
 
-std::optional<Fix> Cursor::no_method() const {
-  if (!at("(") || pos_ < 2 || tokens_[pos_ - 2].text != "." ||
-      tokens_[pos_ - 1].kind != Token::Kind::word)
-    return std::nullopt;
-  return advice("there are no methods and no modules: call a function by its name, `" +
-                std::string(tokens_[pos_ - 1].text) + "(...)`");
-}
-
 void Cursor::expect(std::string_view text, std::string_view where) {
   if (at(text)) {
     take();
@@ -158,6 +150,11 @@ Name Cursor::name(std::string_view what) {
   const bool step = in_schedule_ && is_step(token.text);
   if (is_reserved(token.text) || step) {
     const std::string word(token.text);
+    if (std::optional<Fix> fix = no_field()) {
+      Diagnostic diagnostic = error("E0002", range(token), "no value has a " + quoted(word));
+      diagnostic.fixes.push_back(*std::move(fix));
+      fail(std::move(diagnostic));
+    }
     Diagnostic diagnostic =
         error("E0008", range(token),
               quoted(word) + (step ? " is a step of a schedule" : " is a reserved word") +

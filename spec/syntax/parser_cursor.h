@@ -60,8 +60,11 @@ class Cursor {
   bool in_schedule_ = false;  ///< F, B and W are steps
   int depth_ = 0;
 
-  /// After `np.sum`, where `(` follows: what to write instead.
-  std::optional<Fix> no_method() const;
+  // other_languages.cpp
+  std::optional<Fix> no_method() const;  ///< after `np.sum`, where `(` follows
+  std::optional<Fix> no_field() const;   ///< at a reserved word, after `w.`
+  size_t first_of_path() const;          ///< the token of `a` in `a.b.c`, where c was taken last
+  std::string text(uint32_t begin, uint32_t end) const;  ///< that of the tokens
 
  private:
   Diagnostic missing(std::string_view text, std::string_view where) const;

@@ -9,7 +9,15 @@ ImportDecl Parser::import() {
   ImportDecl result;
   const uint32_t begin = take().begin;
   result.names = names("a name to import");
-  expect("from", "after the names of an import");
+  if (!at("from")) {
+    Diagnostic diagnostic =
+        error("E0002", place(), "expected `from` after the names of an import, found " + found(),
+              "expected `from`");
+    diagnostic.fixes.push_back(advice(
+        "the library needs no import; a file is imported by `import f, g from \"other.shard\"`"));
+    fail(std::move(diagnostic));
+  }
+  take();
   if (!at_string()) fail("the file to import from, in quotes");
   result.path = std::string(take().text);
   result.range = since(begin);
@@ -29,9 +37,7 @@ void Parser::close_line(std::string_view word) {
     Diagnostic diagnostic =
         error("E0002", range(peek()), "expected a name or the end of the line, found " + found(),
               "`" + what + "` ends with its line");
-    if (at(","))
-      diagnostic.fixes.push_back(
-          replace(range(peek()), "", "remove `,`: spaces separate the names"));
+    if (std::optional<Fix> fix = names_alone(word)) diagnostic.fixes.push_back(*std::move(fix));
     fail(std::move(diagnostic));
   }
   stop_ = tokens_.size() - 1;
@@ -187,6 +193,13 @@ LayoutDecl Parser::layout() {
   LayoutDecl result;
   const uint32_t begin = take().begin;
   result.name = name("the name of a layout");
+  if ((at("for") || at(":") || at("=") || at("implements")) && at_word(1)) {
+    Diagnostic diagnostic =
+        error("E0002", range(peek()), "expected `of` after the name of a layout, found " + found());
+    const bool close = tokens_[pos_ - 1].end == peek().begin;
+    diagnostic.fixes.push_back(replace(range(peek()), close ? " of" : "of", "write `of`"));
+    fail(std::move(diagnostic));
+  }
   expect("of", "after the name of a layout");
   result.record = name("the name of a record");
   result.fields = fields();

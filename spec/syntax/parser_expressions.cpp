@@ -128,7 +128,9 @@ Expr Parser::postfix() {
         Diagnostic diagnostic =
             error("E0002", range(peek()), "expected the variable of a loop, found " + found(),
                   "`x[n]` is the entry of the loop over n");
-        diagnostic.fixes.push_back(advice("one entry is `read(\"[B] M -> M\", x, at=0)`"));
+        const std::optional<Fix> other = no_entry();
+        diagnostic.fixes.push_back(other ? *other
+                                         : advice("one entry is `read(\"[B] M -> M\", x, at=0)`"));
         fail(std::move(diagnostic));
       }
       outer.names = names("the variable of a loop");

@@ -62,6 +62,12 @@ std::vector<Name> Parser::wrt() {
 }
 
 void Parser::parameters(FunctionDecl& decl) {
+  if (std::optional<Fix> fix = decl.is_plan && !at("(") ? other_implements() : std::nullopt) {
+    Diagnostic diagnostic =
+        error("E0002", range(peek()), "expected `implements` or the parameters, found " + found());
+    diagnostic.fixes.push_back(*std::move(fix));
+    fail(std::move(diagnostic));
+  }
   expect("(", "before the parameters");
   if (at_string()) parameter_pattern(decl);
   if (!at(")") && !at(";")) {
@@ -110,6 +116,11 @@ Results Parser::results() {
     only.range = only.type.range;
     result.groups.push_back(std::move(only));
     if (at(",")) fail("the body", "several results stand in parentheses");
+    if (at(":") && peek(1).first_on_line) {
+      Diagnostic diagnostic = error("E0002", range(peek()), "expected the body, found `:`");
+      diagnostic.fixes.push_back(advice("the body stands in braces, `{ ... }`"));
+      fail(std::move(diagnostic));
+    }
     if (at(":")) fail("the body", "results with names stand in parentheses");
     return result;
   }

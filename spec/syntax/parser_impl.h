@@ -120,6 +120,15 @@ class Parser : Cursor {
   std::optional<Fix> statement_fix() const;
   bool ends_body() const;
 
+  // other_languages.cpp
+  std::optional<Fix> names_alone(std::string_view word) const;
+  Fix dims_alone() const;
+  std::optional<Fix> dims_in_brackets() const;
+  std::optional<Fix> no_entry() const;
+  std::optional<Fix> other_statement() const;
+  std::optional<Fix> other_choice() const;
+  std::optional<Fix> other_implements() const;
+
   // parser_loops.cpp
   Loop loop();
   void scan(Loop& loop);
@@ -138,7 +147,8 @@ class Parser : Cursor {
   void work_step(ScheduleStatement& step);
 
   int height_ =
-      0;  ///< of the expression read last: a tree that is too high cannot be walked either
+      0;           ///< of the expression read last: a tree that is too high cannot be walked either
+  int loops_ = 0;  ///< around this statement
   Block* open_block_ = nullptr;  ///< where a scan inside an expression gets a statement of its own
   std::set<std::string, std::less<>> words_;  ///< of the file, once a fresh name was asked for
   size_t unclosed_ = 0;                       ///< where a missing `}` was told last

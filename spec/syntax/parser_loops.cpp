@@ -14,6 +14,7 @@ Loop Parser::loop() {
     pipeline(result);
   else
     stages(result);
+  const Deeper inside(loops_);
   result.body = block("the body of a loop");
   result.range = since(begin);
   return result;

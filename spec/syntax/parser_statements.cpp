@@ -143,11 +143,13 @@ std::optional<Fix> Parser::statement_fix() const {
     return replace({file_, token.begin, peek(1).end}, "or", "write `or`");
   }
   if (std::optional<Fix> fix = no_method()) return fix;
+  if (std::optional<Fix> fix = other_choice()) return fix;
   if (at("(") && pos_ > 1 && tokens_[pos_ - 1].text == "]")
     return advice("a record with a dim in front is made from another one: `r with { w = ... }`");
   for (size_t i = pos_; i > 0 && !tokens_[i].first_on_line; --i)
     if (tokens_[i - 1].text == "//")
       return replace(range(tokens_[i - 1]), "#", "a comment begins with `#`");
+  if (std::optional<Fix> fix = other_statement()) return fix;
   if (!at_word()) return std::nullopt;
   for (const char* sign : {"+", "-", "*", "/"})
     if (at(sign, 1) && at("=", 2))
@@ -161,8 +163,9 @@ std::optional<Fix> Parser::statement_fix() const {
   if (begins_loop(token.text))
     return replace(front, "result = ", "give the result of the loop a name");
   if (at("(", 1))
-    return ends_body() ? replace(front, "return ", "return the value")
-                       : replace(front, "_unused = ", "give the value a name");
+    return !ends_body() ? replace(front, "_unused = ", "give the value a name")
+           : loops_ > 0 ? replace(front, "next ", "the carry of the next step is its value")
+                        : replace(front, "return ", "return the value");
   if (at("==", 1)) return replace(range(peek(1)), "=", "to name a value, write `=`");
   return std::nullopt;
 }

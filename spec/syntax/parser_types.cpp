@@ -30,8 +30,20 @@ TypeExpr Parser::type(bool before_block) {
     Diagnostic diagnostic =
         error("E0002", since(begin), "expected the dims of this type in brackets",
               "`" + result.name + "[]` is a scalar");
+    if (std::optional<Fix> fix = at("(") ? dims_in_brackets() : std::nullopt)
+      diagnostic.fixes.push_back(*std::move(fix));
+    else
+      diagnostic.fixes.push_back(
+          replace(after_last(), "[]", "if it is a scalar, write `" + result.name + "[]`"));
+    fail(std::move(diagnostic));
+  }
+  if (!dtype && (at("/") || at("."))) {
+    Diagnostic diagnostic =
+        error("E0002", range(peek()),
+              "expected a type, found `" + result.name + std::string(peek().text) + "`");
     diagnostic.fixes.push_back(
-        replace(after_last(), "[]", "if it is a scalar, write `" + result.name + "[]`"));
+        advice(at("/") ? "axes split dims: those of a record are in a `layout` of it"
+                       : "the type of a tensor is its dtype and its dims, as in `f32[B M]`"));
     fail(std::move(diagnostic));
   }
   if (accept("[")) {
@@ -72,7 +84,12 @@ SplitExpr Parser::split() {
     result.names.push_back(name("a dim"));
     split_axes(result);
   } else {
-    if (at(",")) fail_removing("a dim", "dims stand side by side, without commas");
+    if (at(",")) {
+      Diagnostic diagnostic = error("E0002", range(peek()), "expected a dim, found `,`",
+                                    "dims stand side by side, without commas");
+      diagnostic.fixes.push_back(dims_alone());
+      fail(std::move(diagnostic));
+    }
     fail("a dim");
   }
   result.range = since(first.begin);

@@ -1,11 +1,9 @@
 // Names that users know from other frameworks.
-#include "spec/resolve/other_names.h"
+#include "spec/syntax/other_names.h"
 
-#include <algorithm>
-#include <cctype>
 #include <map>
 
-namespace shardproof::resolution {
+namespace shardproof::syntax {
 
 std::optional<Fix> other_name(const Name& name) {
   static const char* const product = "a product is `einsum(\"B M, M F -> B F\", x, w)`";
@@ -15,8 +13,28 @@ std::optional<Fix> other_name(const Name& name) {
   static const char* const infinite =
       "infinity does not exist here: mask after exp, `where(mask, exp(x - m), 0)`";
   static const char* const bounded = "a value between a and b is `minimum(maximum(x, a), b)`";
+  static const char* const casts = "a cast is the dtype's name, `f32(x)`";
+  static const char* const sizes = "the size of the dim B is `|B|`";
+  static const char* const by_name = "dims are matched by name: no dim of size 1 is needed";
+  static const char* const tensors =
+      "the type of a tensor is its dtype and its dims, as in `f32[B M]`";
   static const char* const dtypes =
       "the dtypes are f64, f32, bf16, f16, f8, i32, u32, bool and key";
+  static const char* const layouts =
+      "a value has the layout that its type says: split dims as in `f32[B/d M]`, and a collective "
+      "or `slice` where it changes";
+  static const char* const copies =
+      "what is not split and not marked is a copy on each device: `f32[B M]`";
+  static const char* const each_field =
+      "`each f(a, b)` applies a function to records field by field";
+  static const char* const numbers_of_devices =
+      "no line speaks of one device: `iota(\"B/d; B\")` has the global indices of its part";
+  static const char* const masks =
+      "a mask is a comparison: `where(iota(\"S T; T\") <= iota(\"S T; S\"), x, 0)`";
+  static const char* const no_output =
+      "a program computes values only: `--run` and `--outputs` write them to a file";
+  static const char* const no_barrier =
+      "there are no barriers: the order of the lines is that of the collectives";
   static const std::map<Name, const char*> table = {
       {"psum",
        "`psum` is `all_reduce`: its pattern says what is unreduced, as in "
@@ -42,7 +60,14 @@ std::optional<Fix> other_name(const Name& name) {
       {"scatter_add", "entries added at indices are `index_add(\"B, B M -> [V] M\", ids, x)`"},
       {"flip", "a dim backwards is `rev(\"B [L]\", x)`"},
       {"arange", "the numbers of a dim are `iota(\"L\")`"},
-      {"len", "the size of the dim B is `|B|`"},
+      {"len", sizes},
+      {"size", sizes},
+      {"numel", sizes},
+      {"to", casts},
+      {"astype", casts},
+      {"unsqueeze", by_name},
+      {"squeeze", by_name},
+      {"expand_dims", by_name},
       {"zeros_like", "zeros of a type are `zeros(f32[B M])`"},
       {"ones_like", "ones of a type are `zeros(f32[B M]) + 1`"},
       {"ones", "ones of a type are `zeros(f32[B M]) + 1`"},
@@ -51,6 +76,35 @@ std::optional<Fix> other_name(const Name& name) {
       {"square", "a square is `x * x`"},
       {"log_softmax",
        "`log(softmax(\"B V; V\", x))`; a loss is `cross_entropy(\"B V, B; V\", x, ids)`"},
+      {"with_sharding_constraint", layouts},
+      {"shard_map", layouts},
+      {"PartitionSpec", layouts},
+      {"NamedSharding", layouts},
+      {"distribute_tensor", layouts},
+      {"redistribute", layouts},
+      {"device_put", layouts},
+      {"P", layouts},
+      {"None", "nothing stands for an axis that does not split a dim: `f32[B/d M]`"},
+      {"broadcast", copies},
+      {"replicate", copies},
+      {"tree_map", each_field},
+      {"axis_index", numbers_of_devices},
+      {"get_rank", numbers_of_devices},
+      {"tril", masks},
+      {"triu", masks},
+      {"print", no_output},
+      {"barrier", no_barrier},
+      {"synchronize", no_barrier},
+      {"one_hot",
+       "one-hot vectors are a comparison: `expand(\"B -> B V\", ids) == iota(\"B V; V\")`"},
+      {"embedding", looked_up},
+      {"Tensor", tensors},
+      {"Array", tensors},
+      {"ndarray", tensors},
+      {"fp32", dtypes},
+      {"fp16", dtypes},
+      {"half", dtypes},
+      {"double", dtypes},
       {"float64", dtypes},
       {"float32", dtypes},
       {"float16", dtypes},
@@ -74,16 +128,11 @@ Name same_function(const Name& name) {
   return "";
 }
 
-std::optional<Fix> dims_in_one_word(const Name& name, SourceRange range,
-                                    const std::vector<Name>& known) {
-  if (name.size() < 2) return std::nullopt;
-  std::string words;
-  for (const char letter : name) {
-    Name dim(1, static_cast<char>(std::toupper(static_cast<unsigned char>(letter))));
-    if (!std::count(known.begin(), known.end(), dim)) return std::nullopt;
-    words += (words.empty() ? "" : " ") + dim;
-  }
-  return Fix{std::string(words_with_spaces) + " `" + words + "`", {{range, words}}, false, ""};
+bool is_module(std::string_view word) {
+  for (const char* each : {"jnp", "np", "numpy", "jax", "lax", "torch", "F", "nn", "math", "dist",
+                           "functional", "distributed", "tf", "mx"})
+    if (word == each) return true;
+  return false;
 }
 
-}  // namespace shardproof::resolution
+}  // namespace shardproof::syntax

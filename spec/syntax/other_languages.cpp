@@ -1,0 +1,194 @@
+// What people write who know Python, JAX, PyTorch or C, and what to write instead.
+#include "spec/syntax/other_names.h"
+#include "spec/syntax/parser_impl.h"
+#include "spec/syntax/words.h"
+
+namespace shardproof::syntax {
+namespace {
+
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  for (const std::string_view each : words)
+    if (word == each) return true;
+  return false;
+}
+
+}  // namespace
+
+size_t Cursor::first_of_path() const {
+  size_t first = pos_ - 1;
+  while (first >= 2 && tokens_[first - 1].text == "." &&
+         tokens_[first - 2].kind == Token::Kind::word)
+    first -= 2;
+  return first;
+}
+
+// `jnp.tanh(x)`, `x.tanh()`, `x.reshape(..)`.
+std::optional<Fix> Cursor::no_method() const {
+  if (!at("(") || pos_ < 2 || tokens_[pos_ - 2].text != "." ||
+      tokens_[pos_ - 1].kind != Token::Kind::word)
+    return std::nullopt;
+  const size_t first = first_of_path();
+  const Token& last = tokens_[pos_ - 1];
+  const std::string name(last.text);
+  if (is_module(tokens_[first].text)) {
+    if (begins_loop(name)) return advice("a loop is `scan n in N, c: f32[B M] = x { next ... }`");
+    return replace({file_, tokens_[first].begin, last.begin}, "",
+                   "there are no modules: `" + name + "(...)`");
+  }
+  if (std::optional<Fix> other = other_name(name)) return other;
+  if (at(")", 1))
+    return replace({file_, tokens_[first].begin, peek(1).end},
+                   name + "(" + text(tokens_[first].begin, tokens_[pos_ - 3].end) + ")",
+                   "there are no methods: call the function by its name");
+  return advice("there are no methods and no modules: call a function by its name, `" + name +
+                "(...)`");
+}
+
+// `jax.grad`, `w.grad`: a reserved word after a dot.
+std::optional<Fix> Cursor::no_field() const {
+  if (pos_ < 2 || tokens_[pos_ - 1].text != "." || tokens_[pos_ - 2].kind != Token::Kind::word)
+    return std::nullopt;
+  const std::string word(peek().text);
+  if (begins_loop(word)) return advice("a loop is `scan n in N, c: f32[B M] = x { next ... }`");
+  if (word != "grad" && word != "value_and_grad") return std::nullopt;
+  size_t first = pos_ - 2;
+  while (first >= 2 && tokens_[first - 1].text == ".") first -= 2;
+  if (at("(", 1) && is_module(tokens_[first].text))
+    return replace({file_, tokens_[first].begin, peek().begin}, "",
+                   "there are no modules: `" + word + "(f wrt w)(w, x)`");
+  return advice("a gradient is a result: `_loss, g = value_and_grad(f wrt w)(w, x)`");
+}
+
+std::string Cursor::text(uint32_t begin, uint32_t end) const {
+  std::string result;
+  for (const Token& token : tokens_)
+    if (token.begin >= begin && token.end <= end) result += token.text;
+  return result;
+}
+
+// `mesh (d, t)`, `mesh d:8 t:4`, `dim B, L`: the line as it is written here.
+std::optional<Fix> Parser::names_alone(std::string_view word) const {
+  size_t first = pos_;
+  while (first > 0 && !(tokens_[first].first_on_line && tokens_[first].text == word)) --first;
+  std::string line;
+  bool sized = false;
+  for (size_t i = first + 1; i < stop_; ++i) {
+    const Token& token = tokens_[i];
+    const std::string text(token.text);
+    const bool after_name = i > first + 1 && tokens_[i - 1].kind != Token::Kind::symbol;
+    if (token.kind == Token::Kind::word || token.kind == Token::Kind::string) {
+      if (text.find_first_of(" ,\"") != text.npos || text.empty()) return std::nullopt;
+      line += (line.empty() ? "" : " ") + text;
+    } else if (token.kind == Token::Kind::number && sized) {
+      line += "=" + text;
+    } else if (token.kind != Token::Kind::symbol ||
+               !is_one_of(text, {"(", ")", "[", "]", "{", "}", ",", ";", ":", "="})) {
+      return std::nullopt;
+    }
+    sized = after_name && (text == ":" || text == "=");
+  }
+  if (line.empty()) return std::nullopt;
+  const std::string whole = std::string(word) + " " + line;
+  return replace({file_, tokens_[first].begin, tokens_[stop_ - 1].end}, whole,
+                 "spaces separate the names: `" + whole + "`");
+}
+
+// `f32[B, M]`: without the commas of all types from here on.
+Fix Parser::dims_alone() const {
+  Fix fix = replace(range(peek()), "", "remove " + found());
+  int depth = 1;  // of brackets
+  bool of_type = true;
+  for (size_t i = pos_ + 1; i < tokens_.size(); ++i) {
+    const Token& token = tokens_[i];
+    if (token.kind == Token::Kind::string) continue;
+    if (token.text == "[") {
+      if (depth++ == 0) of_type = is_dtype(tokens_[i - 1].text);
+    } else if (token.text == "]") {
+      depth = depth > 0 ? depth - 1 : 0;
+    } else if (token.text == "," && depth == 1 && of_type) {
+      fix.edits.push_back({range(token), ""});
+    }
+  }
+  return fix;
+}
+
+// `f32(B M)`: brackets in all types from here on.
+std::optional<Fix> Parser::dims_in_brackets() const {
+  Fix fix{"the dims of a type stand in brackets", {}, false, ""};
+  for (size_t i = pos_; i + 1 < tokens_.size(); ++i) {
+    if (tokens_[i].text != "(" || !is_dtype(tokens_[i - 1].text)) continue;
+    size_t close = i + 1;
+    while (close < tokens_.size() &&
+           (tokens_[close].kind == Token::Kind::word || is_one_of(tokens_[close].text, {"/", ","})))
+      ++close;
+    if (close == tokens_.size() || tokens_[close].text != ")") return std::nullopt;
+    // In a body it is a cast.
+    if (i > pos_ && !is_one_of(tokens_[i - 2].text, {":", "->"})) continue;
+    fix.edits.push_back({range(tokens_[i]), "["});
+    for (size_t at = i; at < close; ++at)
+      if (tokens_[at].text == ",") fix.edits.push_back({range(tokens_[at]), ""});
+    fix.edits.push_back({range(tokens_[close]), "]"});
+  }
+  return fix;
+}
+
+// `x[:, None]`, `w["a"]`.
+std::optional<Fix> Parser::no_entry() const {
+  const uint32_t open = tokens_[pos_ - 1].begin;
+  if (at_string() && at("]", 1))
+    return replace({file_, open, peek(1).end}, "." + std::string(peek().text),
+                   "a field stands after a point");
+  size_t close = pos_;
+  bool added = false;
+  while (close < tokens_.size() &&
+         is_one_of(tokens_[close].text, {":", ",", "...", "None", "newaxis"}))
+    added = tokens_[close++].text.size() > 3 || added;
+  if (added && close < tokens_.size() && tokens_[close].text == "]")
+    return replace({file_, open, tokens_[close].end}, "",
+                   "dims are matched by name: no dim of size 1 is needed");
+  return std::nullopt;
+}
+
+// `let y = ..`, `assert c`, `dist.all_reduce(x)`, `"""text"""`.
+std::optional<Fix> Parser::other_statement() const {
+  const Token& token = peek();
+  const std::string word(token.text);
+  if (at_string()) return advice("a comment begins with `#`");
+  if (!at_word()) return std::nullopt;
+  if (is_one_of(word, {"let", "var", "auto", "val"}) && at_word(1))
+    return replace({file_, token.begin, peek(1).begin}, "", "a value is named by `name = ...`");
+  if (word == "assert") return replace(range(token), "require", "what is assumed is a `require`");
+  if (word == "yield") return replace(range(token), "emit", "a loop emits");
+  if (word == "pass" || word == "break" || word == "continue")
+    return advice("a body has one path, and ends with `return`; a loop with `next` or `emit`");
+  if (is_one_of(word, {"def", "fn", "lambda"}))
+    return advice("functions stand at the top of a file, and not in another one");
+  if (at(".", 1) && at_word(2)) {
+    size_t last = 2;
+    while (at(".", last + 1) && at_word(last + 2)) last += 2;
+    const std::string name(peek(last).text);
+    if (name == "backward")
+      return advice("a gradient is a result: `_loss, g = value_and_grad(f wrt w)(w, x)`");
+    if (std::optional<Fix> other = other_name(name)) return other;
+    return advice("no call changes a value: name its result, `y = " + name + "(...)`");
+  }
+  if (at("(", 1)) return other_name(word);
+  return std::nullopt;
+}
+
+// `x if c else y` after a value.
+std::optional<Fix> Parser::other_choice() const {
+  if (!at("if") || peek().first_on_line) return std::nullopt;
+  return advice("a choice is `where(c, x, y)`");
+}
+
+// `plan p of f`, `plan p: f`, `plan p implement f`.
+std::optional<Fix> Parser::other_implements() const {
+  if (!is_one_of(peek().text, {"of", "for", "implement", "is", "as", ":", "="}) || !at_word(1))
+    return std::nullopt;
+  const bool spaced = pos_ > 0 && tokens_[pos_ - 1].end == peek().begin;
+  return replace(range(peek()), spaced ? " implements" : "implements",
+                 "a plan `implements` its model");
+}
+
+}  // namespace shardproof::syntax
