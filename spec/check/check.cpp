@@ -293,7 +293,7 @@ class PlanChecker {
       refused.diagnostic.counterexample = counterexample(refused, f);
     }
     tell_as_call(sources_, program(), program().functions[f], types_[f], refused);
-    refused.diagnostic.fixes = make_fixes(sources_, refused);
+    refused.diagnostic.fixes = make_fixes(sources_, program(), f, types_[f], refused);
   }
 
   std::optional<Counterexample> counterexample(const RefusedOp& refused, size_t f) const {

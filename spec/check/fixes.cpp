@@ -1,6 +1,10 @@
 #include "spec/check/fixes.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "spec/check/library_pattern.h"
+#include "spec/check/result_type.h"
 
 namespace shardproof {
 namespace {
@@ -74,9 +78,14 @@ void add_pattern(const Sources& sources, const RefusedOp& refused, const FixHint
 /// `all_reduce("Wt{U_d} -> Wt", g)` of a record with a field that is unreduced over t too: the form
 /// that reduces each field as it needs. The hints of the field have patterns of a tensor.
 std::optional<Fix> reduced_by_fields(const Sources& sources, const RefusedOp& refused) {
-  const auto* op = refused.instr ? std::get_if<ir::Collective>(&refused.instr->op) : nullptr;
-  if (!op || op->fn != ir::CollectiveFn::all_reduce || op->applied == ir::Applied::to_tensor)
-    return std::nullopt;
+  if (!refused.instr) return std::nullopt;
+  const auto* op = std::get_if<ir::Collective>(&refused.instr->op);
+  const auto* passed_on = std::get_if<ir::Ascribe>(&refused.instr->op);  // `"S -> S"`
+  const bool of_record =
+      op ? op->fn == ir::CollectiveFn::all_reduce && op->applied != ir::Applied::to_tensor
+         : passed_on && passed_on->library_argument && refused.diagnostic.range.file >= 0 &&
+               sources.text(refused.diagnostic.range).starts_with("all_reduce(");
+  if (!of_record) return std::nullopt;
   const auto range = pattern_range(sources, refused.diagnostic.range);
   if (!range) return std::nullopt;
   const std::string text(sources.text(*range));
@@ -89,9 +98,21 @@ std::optional<Fix> reduced_by_fields(const Sources& sources, const RefusedOp& re
              ""};
 }
 
-}  // namespace
+/// `p: f32[B T] = ...` of a value f32[B T/t]: its range is that of the type.
+std::optional<Fix> stated_as_it_is(const RefusedOp& refused) {
+  if (!refused.instr || refused.diagnostic.code != "E0302" || refused.operands.empty())
+    return std::nullopt;
+  const auto* stated = std::get_if<ir::Ascribe>(&refused.instr->op);
+  if (!stated || stated->library_argument) return std::nullopt;
+  const std::string type = to_string(refused.operands[0].type);
+  return Fix{"state the value's type, `" + type + "`",
+             {{refused.diagnostic.range, type}},
+             false,
+             "no communication"};
+}
 
-std::vector<Fix> make_fixes(const Sources& sources, const RefusedOp& refused) {
+std::vector<Fix> fixes_of_op(const Sources& sources, const RefusedOp& refused) {
+  if (auto fix = stated_as_it_is(refused)) return {*std::move(fix)};
   if (auto fix = reduced_by_fields(sources, refused)) return {*std::move(fix)};
   std::vector<FixHint> hints = refused.refusal.fixes;
   std::stable_sort(hints.begin(), hints.end(),
@@ -106,6 +127,22 @@ std::vector<Fix> make_fixes(const Sources& sources, const RefusedOp& refused) {
     }
     fixes.push_back(std::move(fix));
   }
+  return fixes;
+}
+
+}  // namespace
+
+std::vector<Fix> make_fixes(const Sources& sources, const ir::Program& program, size_t function,
+                            const std::vector<Type>& types, const RefusedOp& refused) {
+  const ir::Function& plan = program.functions.at(function);
+  std::vector<Fix> fixes = fixes_of_library_pattern(sources, plan, types, refused);
+  std::vector<Fix> of_op = fixes_of_op(sources, refused);
+  const std::vector<Fix> of_result = fixes_of_result(sources, program, plan, types, refused);
+  // Their edits do what the words of the op say.
+  if (!fixes.empty() || (refused.diagnostic.code == "E0218" && !of_result.empty()))
+    std::erase_if(of_op, [](const Fix& fix) { return fix.edits.empty(); });
+  for (const std::vector<Fix>* more : {&std::as_const(of_op), &of_result})
+    fixes.insert(fixes.end(), more->begin(), more->end());
   return fixes;
 }
 

@@ -5,7 +5,8 @@
 namespace shardproof {
 
 /// The hints of a refusal as fixes, cheapest communication first; not tried yet.
-std::vector<Fix> make_fixes(const Sources& sources, const RefusedOp& refused);
+std::vector<Fix> make_fixes(const Sources& sources, const ir::Program& program, size_t function,
+                            const std::vector<Type>& types, const RefusedOp& refused);
 
 /// Applies the edits of one file to its text; edits must not overlap.
 std::string apply_edits(const std::string& text, int32_t file, std::vector<Edit> edits);

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "spec/check/check.h"
+#include "spec/check/expect_fix.h"
 #include "spec/check/shown_indices.h"
 
 namespace shardproof {
@@ -15,55 +15,6 @@ const std::string head = "mesh d t\ndim B M F V\n";
 const std::string product =
     "fn f(x: f32[B F], w: f32[F M]) -> f32[B M] { return einsum(\"B F, F M -> B M\", x, w) }\n"
     "plan p implements f(x: f32[B/d F/t], w: f32[F/t M]) -> f32[B/d M] {\n";
-
-/// The errors of a file, of the file itself and of its plans.
-std::vector<Diagnostic> errors_of(const std::string& text) {
-  Sources sources;
-  const FileReader reader = [&](const std::string& path) {
-    return path == "a.shard" ? std::optional(text) : std::nullopt;
-  };
-  const CheckedProgram checked = check(sources, "a.shard", reader);
-  std::vector<Diagnostic> errors;
-  const auto add = [&](const std::vector<Diagnostic>& all) {
-    for (const Diagnostic& each : all)
-      if (each.severity == Severity::error) errors.push_back(each);
-  };
-  add(checked.diagnostics());
-  for (const PlanReport& plan : checked.plans()) add(plan.diagnostics);
-  return errors;
-}
-
-/// One error with this code, whose first fix has these words and proves the plan.
-void expect_fix(const std::string& text, const std::string& code, const std::string& words) {
-  const std::vector<Diagnostic> errors = errors_of(text);
-  ASSERT_EQ(errors.size(), 1u) << text;
-  EXPECT_EQ(errors[0].code, code) << text;
-  ASSERT_FALSE(errors[0].fixes.empty()) << text;
-  const Fix& fix = errors[0].fixes[0];
-  EXPECT_THAT(fix.message, HasSubstr(words)) << text;
-  EXPECT_TRUE(fix.checked) << text;
-}
-
-/// The first error has this code, and a first fix with these words that proves the plan, whatever
-/// follows from the error.
-void expect_first_fix(const std::string& text, const std::string& code, const std::string& words) {
-  const std::vector<Diagnostic> errors = errors_of(text);
-  ASSERT_FALSE(errors.empty()) << text;
-  EXPECT_EQ(errors[0].code, code) << text;
-  ASSERT_FALSE(errors[0].fixes.empty()) << text;
-  EXPECT_THAT(errors[0].fixes[0].message, HasSubstr(words)) << text;
-  EXPECT_TRUE(errors[0].fixes[0].checked) << text;
-}
-
-/// The first error has this code and a fix or a help with these words.
-void expect_help(const std::string& text, const std::string& code, const std::string& words) {
-  const std::vector<Diagnostic> errors = errors_of(text);
-  ASSERT_FALSE(errors.empty()) << text;
-  EXPECT_EQ(errors[0].code, code) << text;
-  std::vector<std::string> messages;
-  for (const Fix& fix : errors[0].fixes) messages.push_back(fix.message);
-  EXPECT_THAT(messages, Contains(HasSubstr(words))) << text;
-}
 
 TEST(Mistakes, AResultOfAnotherLayoutIsConverted) {
   const std::string sum = "    o = einsum(\"B/d F/t, F/t M -> B/d M {U_t}\", x, w)\n";
@@ -340,7 +291,7 @@ TEST(Mistakes, ALossOnAnAxisThatItDoesNotUse) {
       "    return sum(\"B/d M -> {U_d}\", x * w)\n}\n"
       "plan sp implements s(w: f32[M], x: f32[B/d M]) -> f32[M]{U_d U_t} {\n"
       "    _l, g = value_and_grad(lp wrt w)(w, x)\n    return g\n}\n";
-  expect_help(text, "E0218", "zero_nonroot(\"{U_d} -> {U_d U_t}\", ...), an f32[]{U_d U_t}");
+  expect_help(text, "E0218", "count the loss once: `lp` returns f32[]{U_d U_t}");
 }
 
 /// What an iota holds is its index, not any number.

@@ -143,15 +143,17 @@ class FixTrial {
     fix.checked = outcome == AfterEdit::proved;
     if (fix.checked || depth == 0 || fix.edits.empty()) return fix.checked;
     const int32_t file = fix.edits[0].range.file;
-    for (const auto& [message, text] : next.texts) {
-      // A step of the same kind at another place is in the edit.
-      const bool again = fix.message.ends_with(message);
-      Fix both{again ? fix.message : fix.message + ", then " + message,
-               line_edits(file, file_.sources.file(file).text, text), false, ""};
-      if (both.edits.empty() || !run_on(diagnostic, plan, both, depth - 1)) continue;
-      fix = std::move(both);
-      return true;
-    }
+    // The shortest: each next fix alone before any that takes another one.
+    for (int further = 0; further < depth; ++further)
+      for (const auto& [message, text] : next.texts) {
+        // A step of the same kind at another place is in the edit.
+        const bool again = fix.message.ends_with(message);
+        Fix both{again ? fix.message : fix.message + ", then " + message,
+                 line_edits(file, file_.sources.file(file).text, text), false, ""};
+        if (both.edits.empty() || !run_on(diagnostic, plan, both, further)) continue;
+        fix = std::move(both);
+        return true;
+      }
     return false;
   }
 
@@ -280,6 +282,12 @@ void try_fixes(const TriedFile& file, std::vector<PlanReport>& plans,
       std::vector<Fix> failed;
       for_all_instances(open, each.fixes);
       if (told_as_error(each)) each.fixes = tried_fixes(trial, each, &plan, failed);
+      const bool first =
+          std::none_of(plan.diagnostics.begin(),
+                       plan.diagnostics.begin() + static_cast<std::ptrdiff_t>(i), told_as_error);
+      if (failed.empty() && first && !each.fixes.empty() && !each.fixes[0].checked &&
+          !each.fixes[0].edits.empty())
+        failed.push_back(each.fixes[0]);
       if (!failed.empty()) together.push_back({&plan, i, std::move(failed)});
     }
   }

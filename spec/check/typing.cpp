@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "spec/check/loop_rules.h"
+#include "spec/check/whole_pattern.h"
 #include "spec/ir/walk.h"
 #include "spec/rules/fixes.h"
 #include "spec/rules/ring.h"
@@ -156,9 +157,20 @@ class Walker {
         numbers_[v] = 1;  // some number, not known to be 0
     }
     if (!rule.refusal) return;
+    if (rule.refusal->code == "E0301" || rule.refusal->code == "E0306")
+      add_whole_pattern(instr, operands, rule.refusal->fixes);
     std::vector<Type> results;
     if (stated) results = rule.types;
     refuse(*rule.refusal, instr.place.range, &instr, operands, results);
+  }
+
+  void add_whole_pattern(const ir::Instr& instr, const std::vector<Operand>& operands,
+                         std::vector<FixHint>& fixes) const {
+    auto hint = all_types_of_pattern(program_, instr.op, operands);
+    const bool known = hint && std::any_of(fixes.begin(), fixes.end(), [&](const FixHint& other) {
+                         return other.text == hint->text;
+                       });
+    if (hint && !known) fixes.insert(fixes.begin(), *std::move(hint));
   }
 
   /// A field with an error of its own proves nothing about the record.

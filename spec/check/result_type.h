@@ -1,0 +1,13 @@
+#pragma once
+// Fixes that change what a plan returns.
+#include "spec/check/typing.h"
+
+namespace shardproof {
+
+/// For a loss that is a copy on some axes and whose gradient is taken (E0218): it is counted once.
+/// For a scalar result that is unreduced (E0302): its type says so. Empty for other refusals.
+std::vector<Fix> fixes_of_result(const Sources& sources, const ir::Program& program,
+                                 const ir::Function& plan, const std::vector<Type>& types,
+                                 const RefusedOp& refused);
+
+}  // namespace shardproof
