@@ -299,6 +299,7 @@ struct Engine {
   void forget_facts();
   bool positive(Nf e);
   bool positive_in_cases(Nf u, bool strict);
+  std::optional<Nf> base_of_root(Nf e);
   bool nonnegative(Nf e);
   bool integer(Nf e);
   bool positive_atom(AtomId a);

@@ -116,6 +116,14 @@ bool Engine::never_negative(AtomId a) {
   return positive_atom(a) || (!is_indicator(a) && nonnegative_atom(a, 1));
 }
 
+/// The base of a root, which is > 0 where the root is.
+std::optional<Nf> Engine::base_of_root(Nf e) {
+  if (!is_single(e) || terms(e)[0].coef.sign() < 0) return std::nullopt;
+  const Mono& m = factors(terms(e)[0].mono);
+  if (m.size() != 1 || m[0].exponent.is_integer() || !derived(m[0].atom)) return std::nullopt;
+  return is_op(m[0].atom, Op::poly) ? inner(m[0].atom) : of_atom(m[0].atom);
+}
+
 /// Of u, a polynomial, in the two cases of a comparison [v > 0] in it, e.g. of maximum(1, n) =
 /// n + [1 - n > 0] (1 - n): where v > 0, u >= u - k v, and elsewhere u >= u + k v, for k >= 0.
 bool Engine::positive_in_cases(Nf u, bool strict) {
@@ -136,6 +144,8 @@ bool Engine::positive_in_cases(Nf u, bool strict) {
     on = add(on, term);
     if (!depends) off = add(off, term);
   }
+  if (const auto base = base_of_root(on)) on = *base;
+  if (const auto base = base_of_root(off)) off = *base;
   const Nf v = inner(*step);
   /// The k for which the first term of v that is no number leaves e - k v.
   const auto multiple = [&](Nf e) {

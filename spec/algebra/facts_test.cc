@@ -42,6 +42,17 @@ TEST(Facts, AMaximumIsAtLeastItsPositiveOperand) {
   EXPECT_FALSE(a.known_nonnegative(a.sub(a.maximum(n, one), two)));
 }
 
+TEST(Facts, ARootIsPositiveWhereItsBaseIs) {
+  Algebra a;
+  const Nf size = a.size("B");
+  const Var i = a.fresh(size, "i");
+  const Nf square = a.sum({i}, a.pow(a.at(a.leaf("x", {size}), {a.var(i)}), 2));
+  const Nf norm = a.pow(square, {1, 2});
+  EXPECT_TRUE(a.known_positive(a.maximum(norm, a.number({1, 1000}))));
+  EXPECT_FALSE(a.known_positive(a.maximum(norm, a.number(0))));
+  EXPECT_FALSE(a.known_positive(a.maximum(norm, a.number(-1))));
+}
+
 TEST(Facts, ACaseBoundsATermFromOneSide) {
   for (Fault fault : {Fault::none, Fault::case_of_any_sign}) {
     Algebra a({}, fault);

@@ -70,28 +70,68 @@ std::vector<double> numbers_required(const ir::Program& program) {
   return numbers.take();
 }
 
+namespace {
+
+/// Sizings with one dim or axis at a number of the program or beside it, without repetition.
+class SizesAtLiterals {
+ public:
+  SizesAtLiterals(const ir::Program& program, const denote::Sizes& sizes) : program_(program) {
+    add(sizes);
+    found_.clear();
+  }
+
+  void add_dims(const denote::Sizes& others, int64_t size) {
+    for (const auto& [dim, own] : others.dims) {
+      denote::Sizes more = others;
+      more.dims[dim] = size;
+      add(more);
+    }
+  }
+  void add_axes(const denote::Sizes& others, int64_t size) {
+    for (size_t i = 0; i < others.mesh.size(); ++i) {
+      denote::Sizes more = others;
+      more.mesh[i].second = size;
+      if (!program_.axes.at(more.mesh[i].first).size) add(more);
+    }
+  }
+  std::vector<denote::Sizes> take() { return std::move(found_); }
+
+ private:
+  void add(const denote::Sizes& sizes) {
+    if (tried_.insert({sizes.dims, sizes.mesh}).second && sizes_hold(program_, sizes))
+      found_.push_back(sizes);
+  }
+
+  const ir::Program& program_;
+  std::set<std::pair<std::map<Name, int64_t>, std::vector<std::pair<Axis, int64_t>>>> tried_;
+  std::vector<denote::Sizes> found_;
+};
+
+}  // namespace
+
 std::vector<denote::Sizes> sizes_at_literals(const ir::Program& program,
                                              const std::vector<double>& numbers,
-                                             const denote::Sizes& sizes) {
-  constexpr double least = 2, largest = 5000;
-  std::vector<denote::Sizes> found;
-  std::set<std::map<Name, int64_t>> tried{sizes.dims};
+                                             const denote::Sizes& sizes, bool of_axes) {
+  constexpr double least = 2, ordinary = 5000, largest = 200000;
+  const auto visit = [&](double most, const auto& add) {
+    for (double number : numbers)
+      if (number >= least && number <= most && number == std::floor(number))
+        add(static_cast<int64_t>(number));
+  };
+  SizesAtLiterals found(program, sizes);
   denote::Sizes small = sizes;  // for one dim that is much larger than the others
   for (auto& [dim, size] : small.dims) size = 2;
+  if (of_axes)
+    visit(ordinary, [&](int64_t n) {
+      for (int64_t size : {n + 1, n, n - 1}) found.add_axes(sizes, std::max<int64_t>(1, size));
+    });
   for (const denote::Sizes& others : {sizes, small})
     for (size_t way = 0; way < 5; ++way)
-      for (double number : numbers) {
-        if (number < least || number > largest || number != std::floor(number)) continue;
-        const auto n = static_cast<int64_t>(number);
-        const int64_t size = std::vector<int64_t>{n + 1, n, 2 * n + 1, 2 * n, n - 1}.at(way);
-        for (const auto& [dim, own] : sizes.dims) {
-          denote::Sizes more = others;
-          more.dims[dim] = size;
-          if (tried.insert(more.dims).second && sizes_hold(program, more))
-            found.push_back(std::move(more));
-        }
-      }
-  return found;
+      visit(ordinary, [&](int64_t n) {
+        found.add_dims(others, std::vector<int64_t>{n + 1, n, 2 * n + 1, 2 * n, n - 1}.at(way));
+      });
+  visit(largest, [&](int64_t n) { found.add_dims(small, n + 2); });  // a vocabulary
+  return found.take();
 }
 
 namespace {
@@ -172,8 +212,13 @@ namespace {
 /// Draws the parameters one after another.
 class DrawAtLiterals {
  public:
-  DrawAtLiterals(const Literals& literals, unsigned round, bool indexes_tables)
-      : literals_(literals), round_(round), rng_(round), indexes_tables_(indexes_tables) {}
+  DrawAtLiterals(const Literals& literals, const denote::Sizes& sizes, unsigned round,
+                 bool indexes_tables)
+      : literals_(literals),
+        sizes_(sizes),
+        round_(round),
+        rng_(round),
+        indexes_tables_(indexes_tables) {}
 
   std::vector<double> entries(size_t param, const Type& type, size_t count) {
     choose(param, type);
@@ -211,12 +256,25 @@ class DrawAtLiterals {
       const unsigned way = below(10);
       way_ = way < 2 ? Way::ordinary : way < 7 ? Way::near : way < 8 ? Way::shared : Way::spread;
     }
+    if (const auto last = last_index(own); last && is_integer(type.dtype))
+      number_ = *last, way_ = Way::near, start_ = 0;
+  }
+
+  /// A number that is the last index of a dim, or the one before it: an id of the vocabulary.
+  std::optional<double> last_index(const std::vector<double>& numbers) const {
+    constexpr double least = 64;
+    for (double number : numbers)
+      for (const auto& [dim, size] : sizes_.dims)
+        if (const double after = static_cast<double>(size) - number;
+            number >= least && (after == 1 || after == 2))
+          return number;
+    return std::nullopt;
   }
 
   /// A bound on 3 * x, x // 10, x - y or x * x needs a value computed from two numbers.
   double made_of_two(const std::vector<double>& numbers) {
     const double a = below(3) ? any_of(numbers) : made_of_two(numbers), b = any_of(numbers);
-    switch (below(6)) {
+    switch (below(8)) {
       case 0:
         return a * b;
       case 1:
@@ -227,6 +285,10 @@ class DrawAtLiterals {
         return std::abs(a - b);
       case 4:
         return std::sqrt(a);
+      case 5:  // exp(x) is compared with a, or added to it
+        return std::log(a) - 1;
+      case 6:
+        return std::exp(std::min(a, 30.0));
       default:
         return (a + b) / 2;
     }
@@ -276,6 +338,7 @@ class DrawAtLiterals {
   }
 
   const Literals& literals_;
+  const denote::Sizes& sizes_;
   const unsigned round_;
   std::mt19937 rng_;
   const bool indexes_tables_;
@@ -290,7 +353,7 @@ std::vector<denote::Array<double>> inputs_at_literals(const ir::Program& program
                                                       const ir::Function& function,
                                                       const Literals& literals,
                                                       const denote::Sizes& sizes, unsigned round) {
-  DrawAtLiterals draw(literals, round, DrawRules(program).small_integers);
+  DrawAtLiterals draw(literals, sizes, round, DrawRules(program).small_integers);
   std::vector<denote::Array<double>> inputs;
   for (size_t i = 0; i < function.params.size(); ++i) {
     const Type& type = function.values.at(function.params[i]).type;

@@ -14,11 +14,11 @@ std::vector<double> numbers_of(const ir::Program& program, const ir::Function& f
 /// The numbers in the file's requirements only.
 std::vector<double> numbers_required(const ir::Program& program);
 
-/// `sizes` with one dim set to such a number, to its neighbours and to its double, for each dim in
-/// turn, if all requirements still hold.
+/// `sizes` with one dim, or axis if `of_axes`, set to such a number, to its neighbours and to its
+/// double, for each in turn, if all requirements still hold.
 std::vector<denote::Sizes> sizes_at_literals(const ir::Program& program,
                                              const std::vector<double>& numbers,
-                                             const denote::Sizes& sizes);
+                                             const denote::Sizes& sizes, bool of_axes);
 
 /// For each parameter, the `numbers` that are combined with it: in x < 100, and in 7 * x.
 std::vector<std::vector<double>> numbers_of_params(const ir::Program& program,
@@ -27,7 +27,10 @@ std::vector<std::vector<double>> numbers_of_params(const ir::Program& program,
 /// What the draws at literals need to know of a function.
 struct Literals {
   Literals(const ir::Program& program, const ir::Function& function)
-      : all(numbers_of(program, function)), of_params(numbers_of_params(program, function)) {}
+      : all(numbers_of(program, function)), of_params(numbers_of_params(program, function)) {
+    for (const auto& own : of_params)  // 1e30: above those that are combined with everything
+      if (all.empty()) all = own;
+  }
   std::vector<double> all;
   std::vector<std::vector<double>> of_params;
 };

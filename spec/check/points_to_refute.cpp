@@ -4,6 +4,7 @@
 #include <set>
 
 #include "spec/check/cost_of_run.h"
+#include "spec/check/fixed_sizes.h"
 #include "spec/check/points.h"
 #include "spec/ir/walk.h"
 
@@ -55,9 +56,8 @@ std::vector<denote::Sizes> smallest(const ir::Program& program, const ir::Functi
 /// Adds points at numbers and sizes from the program, as many as run in little time.
 void add_literals(const ir::Program& program, size_t plan, const std::vector<denote::Sizes>& found,
                   bool differentiates, CostOfRun& cost, PointsToRefute& points) {
-  constexpr double most_of_draws = 2e6, most_of_a_size = 5e5;
+  constexpr double most_of_draws = 2e6, many = 5e5, most_of_a_size = 4e6, most_of_large = 1e7;
   constexpr size_t least_draws = 16, most_of_gradients = 48, most_draws = 384;
-  const unsigned most_sizes = differentiates ? 8 : 32;
   if (found.empty() || points.literals.all.empty() || DrawRules(program).of_values) return;
   const auto affordable =
       static_cast<size_t>(most_of_draws / (1 + cost.at(plan, found[0]).numbers));
@@ -66,8 +66,13 @@ void add_literals(const ir::Program& program, size_t plan, const std::vector<den
   for (size_t i = 0; i < draws; ++i)
     points.all.push_back({found[i % found.size()], static_cast<unsigned>(i), {}, &points.literals});
   unsigned count = 0;
-  for (const denote::Sizes& sizes : sizes_at_literals(program, points.literals.all, found[0])) {
-    if (cost.at(plan, sizes).numbers > most_of_a_size || count++ == most_sizes) continue;
+  double spent = 0;
+  for (const denote::Sizes& sizes :
+       sizes_at_literals(program, points.literals.all, found[0], names_mesh_sizes(program, plan))) {
+    const double numbers = cost.at(plan, sizes).numbers;
+    const bool is_large = numbers > many;
+    if (numbers > most_of_a_size || (is_large && spent + numbers > most_of_large)) continue;
+    ++count, spent += is_large ? numbers : 0;
     points.all.push_back({sizes, static_cast<unsigned>(points.all.size())});
     points.all.back().of_number = true;
     points.all.push_back({sizes, count, {}, &points.literals});
