@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "spec/check/fixed_sizes.h"
+#include "spec/check/other_calls.h"
 #include "spec/check/refute.h"
 #include "spec/check/requirements.h"
 #include "spec/check/what_helps.h"
@@ -82,6 +83,8 @@ Diagnostic difference(const ir::Program& program, size_t plan, const lower::Comp
   diagnostic.label = compared.difference ? compared.difference->text : "differs from the model";
   if (const auto& first = refutation.first_wrong; first && first->range.file >= 0)
     add_line(program, *first, compared, diagnostic);
+  for (std::string& call : calls_that_differ(program, plan))
+    diagnostic.details.push_back(std::move(call));
   if (auto mask = masked_by_a_number(program, plan)) diagnostic.details.push_back(*std::move(mask));
   if (!(diagnostic.range == function.return_range) && function.return_range.file >= 0)
     diagnostic.notes.push_back({function.return_range, "it reaches the result here"});

@@ -1,6 +1,7 @@
 // Checks what a plan claims to implement against its parameters (E0108).
 #include <algorithm>
 
+#include "spec/resolve/in_order.h"
 #include "spec/resolve/signatures.h"
 #include "spec/resolve/types.h"
 
@@ -68,8 +69,8 @@ class Claim {
     const size_t count = model_->params.size();
     if (entity_.params.size() != count)
       return refuse(decl_.name_range, "`" + decl_.name + "` has " +
-                                          std::to_string(entity_.params.size()) +
-                                          " parameters, and its model " + std::to_string(count));
+                                          counted(entity_.params.size(), "parameter") +
+                                          ", and its model " + std::to_string(count));
     for (size_t i = 0; i < count; ++i)
       if (!parameter(entity_.params[i], model_->params[i])) return;
     if (entity_.results.size() != model_->results.size())
@@ -103,7 +104,23 @@ class Claim {
       return same(own.type, model.type, own.written->range, "`" + own.name + "`");
     refuse(own.written->range,
            "the parameter `" + own.name + "` stands where the model has `" + model.name + "`");
+    if (!decl_.implements->grad) world_.diagnostics.back().fixes.push_back(models_parameters());
     return false;
+  }
+
+  Fix models_parameters() const {
+    std::vector<const syntax::Group*> groups;
+    for (const syntax::Param& param : decl_.params) groups.push_back(&param.group);
+    std::vector<Name> names;
+    for (const Parameter& each : model_->params) names.push_back(each.name);
+    if (auto fix = groups_in_order(world_.sources, groups, names)) return *std::move(fix);
+    std::string text;
+    for (const Name& name : names) text += (text.empty() ? "" : ", ") + name;
+    return {
+        "a plan has its model's parameters, with their names and in their order: `" + text + "`",
+        {},
+        false,
+        ""};
   }
 
   bool same(const Types& own, const Types& model, SourceRange range, const std::string& what) {

@@ -94,8 +94,11 @@ Values entry_value(Body& body, const syntax::Expr& expr) {
       return unknown_value();
     }
     if (!variable->loop_dim) {
-      body.error("E0109", expr.range, "`" + name + "` is not a loop variable",
-                 "an entry is taken at a loop's variable; `read` takes one at a number");
+      Diagnostic& error =
+          body.error("E0109", expr.range, "`" + name + "` is not a loop variable",
+                     "an entry is taken at a loop's variable; `read` takes one at a number");
+      error.fixes.push_back(
+          {"entries looked up are `index(\"[V] M, B -> B M\", x, ids)`", {}, false, ""});
       return unknown_value();
     }
     const Binding copy = *variable;

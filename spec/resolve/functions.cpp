@@ -83,20 +83,36 @@ class FunctionReader {
     return param.written->range;
   }
 
+  /// `return y` after the last statement, `y = ...`.
+  std::optional<Fix> last_value_returned() const {
+    if (entity_.decl->body.empty()) return std::nullopt;
+    const syntax::Statement& last = entity_.decl->body.back();
+    const auto* bind = std::get_if<syntax::Bind>(&last.node);
+    if (!bind || bind->targets.size() != entity_.results.size()) return std::nullopt;
+    std::string names;
+    for (const syntax::Target& target : bind->targets)
+      names += (names.empty() ? "" : ", ") + target.name;
+    return Fix{"return the last value",
+               {{{last.range.file, last.range.end, last.range.end}, "\n    return " + names}},
+               false,
+               ""};
+  }
+
   void results() {
     const size_t count = entity_.results.size();
     function_.return_range = scope_.return_range;
     if (!scope_.has_returned) {
-      body_.error("E0103", entity_.decl->name_range,
-                  "`" + entity_.decl->name + "` has no `return`");
+      Diagnostic& error = body_.error("E0103", entity_.decl->name_range,
+                                      "`" + entity_.decl->name + "` has no `return`");
+      if (auto fix = last_value_returned()) error.fixes.push_back(*std::move(fix));
       return;
     }
     const bool silent = scope_.returned.size() == 1 && is_unknown(scope_.returned[0]);
     if (scope_.returned.size() != count) {
       if (!silent)
         body_.error("E0103", scope_.return_range,
-                    std::to_string(scope_.returned.size()) + " values are returned, and " +
-                        std::to_string(count) + " are declared");
+                    counted(scope_.returned.size(), "value") + " returned, and " +
+                        std::to_string(count) + " declared as the result");
       scope_.returned.assign(count, unknown_value());
     }
     const std::vector<SourceRange> ranges = returned_ranges(count);

@@ -142,10 +142,13 @@ bool Instantiation::working_dims() {
   if (site_.has_pattern && !site_.pattern) return false;
   if (site_.pattern) given = site_.pattern->working;
   if (declared.size() != given.size()) {
-    body_.error("E0103", site_.has_pattern ? site_.pattern_range : site_.range,
-                "`" + site_.name + "` works on " + std::to_string(declared.size()) +
-                    " dims, and the call names " + std::to_string(given.size()),
-                "they stand after `;` in the pattern");
+    Diagnostic& error =
+        body_.error("E0103", site_.has_pattern ? site_.pattern_range : site_.range,
+                    "`" + site_.name + "` works on " + counted(declared.size(), "dim") +
+                        ", and the call names " + std::to_string(given.size()),
+                    "after `;` in the pattern");
+    if (given.empty() && declared.size() == 1)
+      if (auto fix = last_dim()) error.fixes.push_back(*std::move(fix));
     return false;
   }
   for (size_t i = 0; i < declared.size(); ++i) {
@@ -157,6 +160,24 @@ bool Instantiation::working_dims() {
     instance_.whole.push_back(*dim);
   }
   return true;
+}
+
+// `softmax(x)` works on the last dim of x.
+std::optional<Fix> Instantiation::last_dim() {
+  if (site_.args.empty() || site_.args[0].values.is_record() || body_.inferred()) return {};
+  const ir::ValueId id = site_.args[0].values.leaf;
+  if (id == ir::no_value || body_.type(id).dims.empty()) return {};
+  const Type& type = body_.type(id);
+  const std::string pattern =
+      to_string(static_cast<const Shape&>(type)) + "; " + to_string(type.dims.back().dim);
+  const SourceRange first = site_.args[0].range;
+  const Edit edit = site_.has_pattern
+                        ? Edit{site_.pattern_range, pattern}
+                        : Edit{{first.file, first.begin, first.begin}, "\"" + pattern + "\", "};
+  return Fix{"name its dims, and after `;` the one that it works on: `\"" + pattern + "\"`",
+             {edit},
+             false,
+             ""};
 }
 
 // The pattern states the types of the first arguments. In user code it may rename their dims; in a

@@ -23,6 +23,7 @@ class Instantiation {
   bool allowed();
   bool take_arguments();
   bool working_dims();
+  std::optional<Fix> last_dim();
   bool argument_patterns();
   bool argument_pattern(size_t i, const syntax::OperandExpr& text);
   bool other_dims(size_t i, const Shape& says, const Type& actual);

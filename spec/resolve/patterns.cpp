@@ -25,12 +25,7 @@ class PatternReader {
         body_
             .error("E0103", site_.range,
                    "`" + site_.name + "` needs a pattern, a string before its arguments")
-            .fixes.push_back(
-                Fix{"it has the dims of the operands and those of the result, as in `" +
-                        site_.name + "(\"B M -> B\", x)`",
-                    {},
-                    false,
-                    ""});
+            .fixes.push_back(dims_of_operands_and_result());
       return std::nullopt;
     }
     std::vector<syntax::OperandExpr> left = site_.pattern->left;
@@ -60,16 +55,31 @@ class PatternReader {
  private:
   std::optional<Read> counts(size_t left, size_t count) {
     body_.error("E0103", site_.pattern_range,
-                "the pattern names " + std::to_string(left) + " operands, and there are " +
+                "the pattern names " + counted(left, "operand") + ", and the call has " +
                     std::to_string(count));
     return std::nullopt;
+  }
+
+  Fix dims_of_operands_and_result() const {
+    const char* pattern = site_.name == "all_reduce"     ? "B M {U_t} -> B M\", x)`"
+                          : site_.name == "all_gather"   ? "B M/t -> B M\", x)`"
+                          : site_.name == "psum_scatter" ? "B M {U_t} -> B M/t\", x)`"
+                          : site_.name == "einsum"       ? "B M, M F -> B F\", x, w)`"
+                                                         : "B M -> B\", x)`";
+    return {"it has the dims of the operands and those of the result, as in `" + site_.name +
+                "(\"" + pattern,
+            {},
+            false,
+            ""};
   }
 
   bool sides(Right right) {
     const bool written = site_.pattern->right.has_value();
     if (right == Right::required && !written)
-      body_.error("E0305", site_.pattern_range,
-                  "the pattern of `" + site_.name + "` has no result: write `-> ...`");
+      body_
+          .error("E0305", site_.pattern_range,
+                 "the pattern of `" + site_.name + "` has no result: write `-> ...`")
+          .fixes.push_back(dims_of_operands_and_result());
     if (right == Right::none && written)
       body_.error("E0305", site_.pattern_range, "the pattern of `" + site_.name + "` has no `->`");
     return right == Right::optional || written == (right == Right::required);
@@ -106,9 +116,43 @@ class PatternReader {
     const auto problem = elaborate::regroup(body_.world.program, read_.pattern, i, body_.type(id));
     if (!problem) return true;
     const bool good = pattern_problem(body_, site_, {id}, *problem);
-    if (auto fix = in_order(site_.pattern->left[i], body_.type(id)))
-      body_.world.diagnostics.back().fixes.push_back(*std::move(fix));
+    std::vector<Fix>& fixes = body_.world.diagnostics.back().fixes;
+    for (auto fix : {in_order(site_.pattern->left[i], body_.type(id)),
+                     all_dims(site_.pattern->left[i], body_.type(id)),
+                     declared(site_.pattern->left[i], body_.type(id))})
+      if (fix) fixes.push_back(*std::move(fix));
     return good;
+  }
+
+  /// `all_reduce("{U_d} -> ", g)` of a tensor: the pattern of a scalar.
+  std::optional<Fix> all_dims(const syntax::OperandExpr& text, const Type& operand) const {
+    const auto& right = site_.pattern->right;
+    const bool scalars = text.dims.empty() && right && right->dims.empty();
+    if (!scalars || site_.pattern->left.size() != 1 || operand.dims.empty()) return {};
+    Type result = operand;
+    std::erase_if(result.marks, [](const auto& each) { return each.second != Mark::I; });
+    const std::string whole = to_string(static_cast<const Shape&>(operand)) + " -> " +
+                              to_string(static_cast<const Shape&>(result));
+    return Fix{"name its dims, `" + whole + "`", {{site_.pattern_range, whole}}, false, ""};
+  }
+
+  /// `T` for S, or `(K D)` for H, where the file does not say that they are the same.
+  std::optional<Fix> declared(const syntax::OperandExpr& text, const Type& operand) const {
+    if (text.dims.size() != operand.dims.size()) return {};
+    std::string other;
+    for (size_t i = 0; i < text.dims.size(); ++i) {
+      std::string says;
+      for (const Name& name : text.dims[i].names) says += (says.empty() ? "" : " ") + name;
+      const std::string own = to_string(operand.dims[i].dim);
+      if (says == own || "(" + says + ")" == own) continue;
+      const bool group = text.dims[i].names.size() > 1;
+      if (!other.empty() || says.empty()) return {};
+      other = group ? "if `" + own + "` is the group, declare `dim " + own + " = (" + says + ")`"
+                    : "if `" + says + "` is another name of `" + own + "`, declare `dim " + says +
+                          " = " + own + "`";
+    }
+    if (other.empty()) return {};
+    return Fix{other, {}, false, ""};
   }
 
   /// A fix with the same dims in the order of the operand.

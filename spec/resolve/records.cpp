@@ -1,4 +1,5 @@
 // Records and layouts: flattens their fields, and compares layouts with their records.
+#include "spec/resolve/in_order.h"
 #include "spec/resolve/types.h"
 
 namespace shardproof::resolution {
@@ -129,7 +130,13 @@ void check_layouts(World& world) {
     if (!record) continue;
     const size_t before = world.errors();
     compare(world, *record, *layout, "", entity.range);
-    if (world.errors() > before) world.records[i].state = RecordEntity::State::bad;
+    if (world.errors() == before) continue;
+    world.records[i].state = RecordEntity::State::bad;
+    std::vector<const syntax::Group*> groups;
+    for (const syntax::Group& group : entity.layout->fields) groups.push_back(&group);
+    if (record->names != layout->names)
+      if (auto fix = groups_in_order(world.sources, groups, record->names))
+        world.diagnostics.back().fixes.push_back(*std::move(fix));
   }
 }
 

@@ -14,10 +14,6 @@ namespace {
 
 using Kind = syntax::Expr::Kind;
 
-std::string count_of(size_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 class ScheduleReader {
  public:
   ScheduleReader(World& world, const FileScope& file, const syntax::ScheduleDecl& schedule)
@@ -93,7 +89,7 @@ class ScheduleReader {
     if (step.exprs.empty() || step.exprs.size() > 2)
       world_.error("E0103", step.range,
                    "`" + step.name + "` takes a microbatch, and a chunk where a stage has several",
-                   count_of(step.exprs.size(), "argument"));
+                   counted(step.exprs.size(), "argument"));
     for (const syntax::Expr& expr : step.exprs) number(expr);
   }
 
@@ -167,8 +163,8 @@ class ScheduleReader {
       world_.error("E0109", expr.range, "`" + expr.text + "` is a number, and takes no arguments");
     else if (named->params != given)
       world_.error("E0103", expr.range,
-                   "`" + expr.text + "` takes " + count_of(named->params, "argument"),
-                   count_of(given, "argument"));
+                   "`" + expr.text + "` takes " + counted(named->params, "argument"),
+                   counted(given, "argument"));
     for (const Name& name : expr.arg_names)
       if (!name.empty())
         return (void)world_.error("E0109", expr.range,
@@ -253,7 +249,7 @@ class ArgumentReader {
     for (const Name& name : schedule_.params) names += (names.empty() ? ": `" : ", `") + name + "`";
     body_.error("E0103", range,
                 "the schedule `" + schedule_.name + "` takes " +
-                    count_of(schedule_.params.size(), "argument") + names);
+                    counted(schedule_.params.size(), "argument") + names);
   }
 
   ir::Arith number(const syntax::Expr& expr) {

@@ -58,11 +58,8 @@ class StatementReader {
 
   void wrong_number(const syntax::Bind& node, size_t results) {
     const size_t names = node.targets.size();
-    const auto words = [](size_t n, const char* what) {
-      return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
-    };
     Diagnostic& error = body_.error("E0103", node.targets.front().range,
-                                    words(names, "name") + " for " + words(results, "result"));
+                                    counted(names, "name") + " for " + counted(results, "result"));
     SourceRange front = node.targets.front().range;
     front.end = front.begin;
     const bool value =

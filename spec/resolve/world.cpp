@@ -43,6 +43,10 @@ std::optional<Name> closest(const Name& name, const std::vector<Name>& known) {
 
 }  // namespace
 
+std::string counted(size_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
 Diagnostic& World::error(const char* code, SourceRange range, std::string message,
                          std::string label) {
   constexpr size_t most = 1000;  // each prints its line, which may be long
@@ -85,6 +89,16 @@ void World::unknown(const std::string& what, const Name& name, SourceRange range
     fix.message = "did you mean `" + *other + "`?";
     fix.edits.push_back({range, *other});
     diagnostic.fixes.push_back(std::move(fix));
+  } else if (what == "dim") {
+    const bool mark = name.starts_with("U_") || name.starts_with("I_") || name.starts_with("Max_");
+    const Name other = known.empty() ? "S" : known.front();
+    diagnostic.fixes.push_back({mark ? "a mark stands in braces, `{" + name + "}`"
+                                     : "declare it: `dim " + name +
+                                           "`, or as another name of a dim, `dim " + name + " = " +
+                                           other + "`",
+                                {},
+                                false,
+                                ""});
   } else if (what == "axis" && known.size() == 1) {
     diagnostic.fixes.push_back(
         {"the mesh has one axis, `" + known[0] + "`", {{range, known[0]}}, false, ""});

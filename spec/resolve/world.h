@@ -48,6 +48,9 @@ struct RecordEntity {
   Types type = {};
 };
 
+/// "1 name", "2 names".
+std::string counted(size_t count, const std::string& what);
+
 struct Parameter {
   Name name;
   const syntax::TypeExpr* written;
