@@ -166,10 +166,12 @@ Tensor shaped(Tensor x, const Extents& shape) {
 
 Vars apply(const ir::Einsum& op, Site& site) {
   const Vars operands = site.operands();
-  const Reading reading = read_pattern(site, op.pattern, Form::plain, operands.size());
+  const auto read = read_pattern(site, op.pattern, Form::plain, operands.size());
+  const Reading& reading = *read;
   Tensor value =
       shaped(contracted(terms_of(reading, operands), reading.right).tensor, site.shape());
-  return {site.record(std::move(value), operands, [operands, reading](const Node& result) {
+  return {site.record(std::move(value), operands, [operands, read](const Node& result) {
+    const Reading& reading = *read;
     const std::vector<Term> terms = terms_of(reading, operands);
     const Term gradient = term(reading, reading.right, result.gradient);
     for (size_t i = 0; i < operands.size(); ++i)

@@ -23,7 +23,8 @@ Positions rows(const Reading& reading, const Indices& over, const Indices& table
 }
 
 Vars looked_up(const ir::Pattern& pattern, Site& site) {
-  const Reading reading = read_pattern(site, pattern, Form::plain, 2);
+  const auto read = read_pattern(site, pattern, Form::plain, 2);
+  const Reading& reading = *read;
   const Indices &table = reading.left[0], &ids = reading.left[1];
   want_all(without(table, reading.bracket), reading.right);
   want_all(ids, reading.right);
@@ -39,7 +40,8 @@ Vars apply(const ir::IndexUnreduced& op, Site& site) { return looked_up(op.patte
 
 // x is repeated along the indices that the ids alone have.
 Vars apply(const ir::IndexAdd& op, Site& site) {
-  const Reading reading = read_pattern(site, op.pattern, Form::plain, 2);
+  const auto read = read_pattern(site, op.pattern, Form::plain, 2);
+  const Reading& reading = *read;
   const Indices &ids = reading.left[0], &own = reading.left[1];
   Indices all = own;
   for (size_t index : without(ids, own)) all.push_back(index);

@@ -1,7 +1,11 @@
 #include "oracle/oracle.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 
+#include "oracle/disturbed.h"
+#include "oracle/kept_own.h"
 #include "oracle/run.h"
 
 namespace shardproof::oracle {
@@ -107,6 +111,33 @@ std::vector<Tensor> values_of(const Vars& vars) {
   return result;
 }
 
+/// Bit by bit: -0 is another number than 0.
+bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Tensor& x, const Tensor& y) {
+    return x.shape == y.shape && x.keys == y.keys && x.data.size() == y.data.size() &&
+           (x.data.empty() ||
+            std::memcmp(x.data.data(), y.data.data(), x.data.size() * sizeof(double)) == 0);
+  });
+}
+
+Differentiated differentiated(const ir::Program& program, size_t function, const Sizes& sizes,
+                              const std::vector<Tensor>& inputs,
+                              const std::vector<Tensor>* upstream, const std::vector<size_t>& wrt) {
+  return guarded(program, function, [&](const ir::Function& named) {
+    Run run(program, sizes);
+    const Vars leaves = checked_inputs(run, named, inputs);
+    follow(named, leaves, wrt);
+    const Vars results = run_function(run, function, leaves);
+    seed(named, results, upstream);
+    run.tape.run_back();
+    Differentiated done{values_of(results), {}};
+    for (size_t leaf : wrt)
+      done.gradients.push_back(leaves[leaf]->has_gradient() ? leaves[leaf]->gradient
+                                                            : filled(leaves[leaf]->value.shape, 0));
+    return done;
+  });
+}
+
 }  // namespace
 
 Extents shape_of(const ir::Program& program, const Type& type, const Sizes& sizes) {
@@ -128,19 +159,20 @@ std::vector<Tensor> evaluate(const ir::Program& program, size_t function, const 
 Differentiated differentiate(const ir::Program& program, size_t function, const Sizes& sizes,
                              const std::vector<Tensor>& inputs, const std::vector<Tensor>* upstream,
                              const std::vector<size_t>& wrt) {
-  return guarded(program, function, [&](const ir::Function& named) {
-    Run run(program, sizes);
-    const Vars leaves = checked_inputs(run, named, inputs);
-    follow(named, leaves, wrt);
-    const Vars results = run_function(run, function, leaves);
-    seed(named, results, upstream);
-    run.tape.run_back();
-    Differentiated done{values_of(results), {}};
-    for (size_t leaf : wrt)
-      done.gradients.push_back(leaves[leaf]->has_gradient() ? leaves[leaf]->gradient
-                                                            : filled(leaves[leaf]->value.shape, 0));
-    return done;
-  });
+  if (!kept() || upstream || disturbs())
+    return differentiated(program, function, sizes, inputs, upstream, wrt);
+  std::optional<KeptGradient>& last = kept()->gradient;
+  if (!last || last->program != &program || last->function != function || last->sizes != sizes ||
+      last->wrt != wrt || !same_bits(last->inputs, inputs))
+    last = {&program, function, sizes,
+            inputs,   wrt,      differentiated(program, function, sizes, inputs, nullptr, wrt)};
+  return last->result;
+}
+
+Differentiated value_and_gradient(const ir::Program& program, size_t function, const Sizes& sizes,
+                                  const std::vector<Tensor>& inputs,
+                                  const std::vector<size_t>& wrt) {
+  return differentiate(program, function, sizes, inputs, nullptr, wrt);
 }
 
 std::vector<Tensor> gradient(const ir::Program& program, size_t function, const Sizes& sizes,

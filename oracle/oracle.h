@@ -27,6 +27,17 @@ Extents shape_of(const ir::Program& program, const Type& type, const Sizes& size
 std::vector<Tensor> evaluate(const ir::Program& program, size_t function, const Sizes& sizes,
                              const std::vector<Tensor>& inputs);
 
+/// The fn that a plan implements, and that its model implements in turn; itself without one.
+size_t model_of(const ir::Program& program, size_t function);
+
+struct Differentiated {
+  std::vector<Tensor> results, gradients;
+};
+/// The results, and the sum of their gradients for each input in `wrt`. Throws Error.
+Differentiated value_and_gradient(const ir::Program& program, size_t function, const Sizes& sizes,
+                                  const std::vector<Tensor>& inputs,
+                                  const std::vector<size_t>& wrt);
+
 /// sum over results r of <upstream[r], d r / d input>, for each input in `wrt` (leaves; floats).
 /// Upstream: one tensor per result leaf; that of a result which is no float is not looked at.
 /// Throws Error.

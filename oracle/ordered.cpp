@@ -83,7 +83,8 @@ Indices replaced(const Indices& left, const Indices& right, const Indices& now) 
 }  // namespace
 
 Vars apply(const ir::Ordered& op, Site& site) {
-  const Reading reading = read_pattern(site, op.pattern, Form::plain, 1);
+  const auto read = read_pattern(site, op.pattern, Form::plain, 1);
+  const Reading& reading = *read;
   if (reading.right != reading.left[0]) throw std::domain_error("the result has the same dims");
   const Tensor& x = site.operand(0)->value;
   if (op.dim >= x.shape.size()) throw std::domain_error("there is no dim to work on");
@@ -92,7 +93,8 @@ Vars apply(const ir::Ordered& op, Site& site) {
 }
 
 Vars apply(const ir::TopK& op, Site& site) {
-  const Reading reading = read_pattern(site, op.pattern, Form::extends, 1);
+  const auto read = read_pattern(site, op.pattern, Form::extends, 1);
+  const Reading& reading = *read;
   const Indices &left = reading.left[0], &right = reading.right;
   const Indices now = without(right, left);
   const Stretch gone = stretch_of(reading, left, without(left, right));

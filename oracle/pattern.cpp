@@ -1,9 +1,8 @@
 #include "oracle/pattern.h"
 
 #include <algorithm>
-#include <unordered_map>
 
-#include "oracle/readings_kept.h"
+#include "oracle/kept_own.h"
 
 namespace shardproof::oracle {
 namespace {
@@ -147,17 +146,6 @@ void seal_groups(std::vector<Side>& left, Side& right) {
 }
 
 enum class Unknown { refused, named, own };
-
-using Counts = std::vector<size_t>;  ///< of indices, by position
-
-// A reading at any sizes.
-struct Unsized {
-  std::vector<Dim> dims;  ///< by index: whose size it has
-  std::vector<Indices> left;
-  Indices right, bracket;
-  std::vector<Counts> left_counts;
-  Counts right_counts;
-};
 
 class Reader {
  public:
@@ -334,36 +322,16 @@ void check(const Reading& reading, const Indices& indices, const Counts& counts,
   }
 }
 
-Reading sized(Site& site, const Unsized& read) {
+std::shared_ptr<const Reading> sized(Site& site, const Unsized& read) {
   Reading reading{{}, read.left, read.right, read.bracket};
   for (const Dim& dim : read.dims) reading.sizes.push_back(site.run.table.size(dim));
   for (size_t i = 0; i < read.left.size(); ++i)
     check(reading, read.left[i], read.left_counts[i], site.operand(i)->value.shape);
   check(reading, read.right, read.right_counts, site.shape());
-  return reading;
+  return std::make_shared<const Reading>(std::move(reading));
 }
-
-thread_local ReadingsKept::Own* kept = nullptr;
 
 }  // namespace
-
-struct ReadingsKept::Own {
-  struct AtSizes {
-    Sizes sizes;
-    std::shared_ptr<Table> table;
-  };
-  std::unordered_map<const ir::Pattern*, Unsized> readings;
-  std::unordered_map<const ir::Program*, AtSizes> tables;
-};
-ReadingsKept::ReadingsKept() : own_(std::make_unique<Own>()), before_(kept) { kept = own_.get(); }
-ReadingsKept::~ReadingsKept() { kept = before_; }
-
-std::shared_ptr<Table> table_of(const ir::Program& program, const Sizes& sizes) {
-  if (!kept) return std::make_shared<Table>(program, sizes);
-  ReadingsKept::Own::AtSizes& last = kept->tables[&program];
-  if (!last.table || last.sizes != sizes) last = {sizes, std::make_shared<Table>(program, sizes)};
-  return last.table;
-}
 
 Extents Reading::extents(const Indices& of) const {
   Extents result;
@@ -385,14 +353,21 @@ Positions Reading::walk(const Indices& over, const Indices& own) const {
   return positions(extents(over), along);
 }
 
-Reading read_pattern(Site& site, const ir::Pattern& pattern, Form form, size_t operands) {
+std::shared_ptr<const Reading> read_pattern(Site& site, const ir::Pattern& pattern, Form form,
+                                            size_t operands) {
   if (pattern.left.size() != operands || site.instr.operands.size() < operands)
     refuse("the pattern names " + std::to_string(pattern.left.size()) + " operands");
-  if (!kept) return sized(site, Reader(site, pattern).run(form));
-  auto found = kept->readings.find(&pattern);
-  if (found == kept->readings.end())
-    found = kept->readings.emplace(&pattern, Reader(site, pattern).run(form)).first;
-  return sized(site, found->second);
+  if (!kept()) return sized(site, Reader(site, pattern).run(form));
+  ByPattern& readings = kept()->readings_of(site.run.program);
+  auto found = readings.find(&pattern);
+  if (found == readings.end())
+    found = readings.emplace(&pattern, KeptReading{Reader(site, pattern).run(form)}).first;
+  KeptReading& own = found->second;
+  if (own.table != site.run.own) {
+    own.sized = sized(site, own.unsized);
+    own.table = site.run.own;
+  }
+  return own.sized;
 }
 
 bool has(const Indices& indices, size_t index) {

@@ -34,8 +34,20 @@ enum class Form {
   joins     ///< what the operands put into the bracket on the right, whatever its name
 };
 
+using Counts = std::vector<size_t>;  ///< of indices, by position
+
+/// A reading at any sizes.
+struct Unsized {
+  std::vector<Dim> dims;  ///< by index: whose size it has
+  std::vector<Indices> left;
+  Indices right, bracket;
+  std::vector<Counts> left_counts;
+  Counts right_counts;
+};
+
 /// Throws std::domain_error where the pattern means nothing for these operands.
-Reading read_pattern(Site& site, const ir::Pattern& pattern, Form form, size_t operands);
+std::shared_ptr<const Reading> read_pattern(Site& site, const ir::Pattern& pattern, Form form,
+                                            size_t operands);
 
 bool has(const Indices& indices, size_t index);
 Indices without(const Indices& indices, const Indices& others);

@@ -31,7 +31,8 @@ bool less(double a, double b) { return !std::isnan(a) && (std::isnan(b) || a < b
 // max and min take one entry: its gradient goes back to that entry, the lowest index of a tie.
 Vars apply(const ir::Reduce& op, Site& site) {
   const Var& x = site.operand(0);
-  const Reading reading = read_pattern(site, op.pattern, Form::plain, 1);
+  const auto read = read_pattern(site, op.pattern, Form::plain, 1);
+  const Reading& reading = *read;
   Positions to = reading.walk(reading.left[0], reading.right);
   const Extents& shape = site.shape();
   if (op.fn == ir::ReduceFn::sum) return {scatter_add(site, x, std::move(to), shape)};
@@ -40,7 +41,8 @@ Vars apply(const ir::Reduce& op, Site& site) {
 }
 
 Vars apply(const ir::Argmax& op, Site& site) {
-  const Reading reading = read_pattern(site, op.pattern, Form::plain, 1);
+  const auto read = read_pattern(site, op.pattern, Form::plain, 1);
+  const Reading& reading = *read;
   const Indices& left = reading.left[0];
   const Stretch gone = stretch_of(reading, left, without(left, reading.right));
   const Positions best =

@@ -82,15 +82,9 @@ void run_block(Run& run, Frame& frame, const ir::Block& block);
 /// Runs a function on its leaves in order, saved ones last; a trusted plan is what it claims to be.
 Vars run_function(Run& run, size_t function, const Vars& arguments);
 
-struct Differentiated {
-  std::vector<Tensor> results, gradients;
-};
 /// Results and gradients; without `upstream` each result's own gradient is 1.
 Differentiated differentiate(const ir::Program& program, size_t function, const Sizes& sizes,
                              const std::vector<Tensor>& inputs, const std::vector<Tensor>* upstream,
                              const std::vector<size_t>& wrt);
-
-/// The fn that a plan implements, and that its model implements in turn; itself without one.
-size_t model_of(const ir::Program& program, size_t function);
 
 }  // namespace shardproof::oracle

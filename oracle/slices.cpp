@@ -28,13 +28,15 @@ Positions stretch(const Reading& reading, const Indices& whole, const Indices& p
 }  // namespace
 
 Vars apply(const ir::Read& op, Site& site) {
-  const Reading reading = read_pattern(site, op.pattern, Form::extends, 1);
+  const auto read = read_pattern(site, op.pattern, Form::extends, 1);
+  const Reading& reading = *read;
   return {gather(site, site.operand(0),
                  stretch(reading, reading.left[0], reading.right, site.whole(1)), site.shape())};
 }
 
 Vars apply(const ir::Write& op, Site& site) {
-  const Reading reading = read_pattern(site, op.pattern, Form::writes, 2);
+  const auto read = read_pattern(site, op.pattern, Form::writes, 2);
+  const Reading& reading = *read;
   want_all(reading.left[0], reading.right);
   return {
       place(site,
@@ -45,7 +47,8 @@ Vars apply(const ir::Write& op, Site& site) {
 
 Vars apply(const ir::Concat& op, Site& site) {
   const Vars operands = site.operands();
-  const Reading reading = read_pattern(site, op.pattern, Form::joins, operands.size());
+  const auto read = read_pattern(site, op.pattern, Form::joins, operands.size());
+  const Reading& reading = *read;
   std::vector<Part> parts;
   int64_t used = 0;
   for (size_t i = 0; i < operands.size(); ++i) {

@@ -26,7 +26,8 @@ Var rolled(Site& site, const Reading& reading, int64_t by) {
 
 // All entries of the operand, each in its place of the result; again and again along new indices.
 Vars moved(Site& site, const ir::Pattern& pattern, Form form) {
-  const Reading reading = read_pattern(site, pattern, form, 1);
+  const auto read = read_pattern(site, pattern, form, 1);
+  const Reading& reading = *read;
   want_all(reading.left[0], reading.right);
   return {
       gather(site, site.operand(0), reading.walk(reading.right, reading.left[0]), site.shape())};
@@ -40,17 +41,19 @@ Vars apply(const ir::Rearrange& op, Site& site) { return moved(site, op.pattern,
 Vars apply(const ir::Collective& op, Site& site) { return moved(site, op.pattern, Form::plain); }
 
 Vars apply(const ir::Roll& op, Site& site) {
-  return {rolled(site, read_pattern(site, op.pattern, Form::plain, 1), site.whole(1))};
+  return {rolled(site, *read_pattern(site, op.pattern, Form::plain, 1), site.whole(1))};
 }
 
 Vars apply(const ir::Rev& op, Site& site) {
-  const Reading reading = read_pattern(site, op.pattern, Form::plain, 1);
+  const auto read = read_pattern(site, op.pattern, Form::plain, 1);
+  const Reading& reading = *read;
   return {moved_along(site, reading, [](int64_t i, int64_t size) { return size - 1 - i; })};
 }
 
 // The block of device i goes to device i + by; the blocks are those of the dim's first axis.
 Vars apply(const ir::Ppermute& op, Site& site) {
-  const Reading reading = read_pattern(site, op.pattern, Form::plain, 1);
+  const auto read = read_pattern(site, op.pattern, Form::plain, 1);
+  const Reading& reading = *read;
   const int64_t size = stretch_of(reading, reading.left[0], reading.bracket).size;
   const Split& split = op.pattern.left[0].dims[op.pattern.left_bracket.value()];
   if (split.axes.empty()) throw std::domain_error("the dim in brackets has no axis");

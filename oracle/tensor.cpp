@@ -1,5 +1,7 @@
 #include "oracle/tensor.h"
 
+#include <algorithm>
+
 namespace shardproof::oracle {
 
 int64_t count(const Extents& shape) {
@@ -24,6 +26,10 @@ Extents row_major(const Extents& shape) {
 Positions positions(const Extents& shape, const Extents& strides, int64_t base) {
   Positions result(static_cast<size_t>(count(shape)));
   if (result.empty()) return result;
+  if (std::all_of(strides.begin(), strides.end(), [](int64_t stride) { return stride == 0; })) {
+    std::fill(result.begin(), result.end(), base);
+    return result;
+  }
   result[0] = base;
   // Dim by dim, each position becomes the run of those along the dim, from the last to the first.
   size_t made = 1;

@@ -87,6 +87,13 @@ std::vector<oracle::Tensor> claimed(const PointOfPlan& point) {
                           {inputs.begin() + own, inputs.end()}, wrt);
 }
 
+oracle::Differentiated value_and_gradient_of_model(const PointOfPlan& point,
+                                                   const std::vector<size_t>& wrt) {
+  return oracle::value_and_gradient(
+      *point.program, oracle::model_of(*point.program, point.function),
+      oracle_sizes(*point.program, point.sizes), whole_inputs(point), wrt);
+}
+
 std::vector<oracle::Tensor> erasure(const PointOfPlan& point,
                                     const std::vector<denote::Array<double>>& saved) {
   std::vector<oracle::Tensor> inputs = whole_inputs(point);

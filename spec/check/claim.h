@@ -32,6 +32,11 @@ oracle::Sizes oracle_sizes(const ir::Program& program, const denote::Sizes& size
 /// Throws oracle::Error.
 std::vector<oracle::Tensor> claimed(const PointOfPlan& point);
 
+/// Of a plan that implements a fn: the model's value, and its gradients for the leaves in `wrt`,
+/// where each result's own gradient is 1. Throws oracle::Error.
+oracle::Differentiated value_and_gradient_of_model(const PointOfPlan& point,
+                                                   const std::vector<size_t>& wrt);
+
 /// The value of the erasure; `saved` are the parameters after `;`. Throws oracle::Error, also where
 /// the plan that it runs after requires something else of values.
 std::vector<oracle::Tensor> erasure(const PointOfPlan& point,

@@ -72,14 +72,33 @@ Devices::Values Devices::as_model(const World& world, size_t function, const Val
   return laid_out(world, claimed(point), point.plan().results);
 }
 
+/// Of a plan and a derived backward that are proved: the model's value and gradients, once.
+Devices::Values Devices::as_gradient_of_model(const World& world, const ir::Grad& op,
+                                              const CheckedBackward& derived,
+                                              const Values& inputs) const {
+  const ir::Program& program = to_run_(world.program);
+  const PointOfPlan point{
+      &program, &world.types, op.function, sizes_, whole(world, op.function, inputs), {}};
+  const oracle::Differentiated done = value_and_gradient_of_model(point, op.wrt);
+  const CheckedProgram& checked = *derived.checked;
+  const World own{checked.program(), checked.types(), checked.backwards()};
+  Values results = laid_out(world, done.results, point.plan().results);
+  for (auto& each : laid_out(own, done.gradients,
+                             checked.program().functions.at(derived.report()->function).results))
+    results.push_back(std::move(each));
+  return results;
+}
+
 std::optional<Devices::Values> Devices::gradient(const World& world, const ir::Grad& op,
                                                  Values operands) const {
   const auto found = world.backwards.find({op.function, op.wrt});
   if (found == world.backwards.end() || !found->second->report()) return std::nullopt;
   const ir::Function& plan = world.program.functions.at(op.function);
+  const bool stands = use_models && plan.model && world.proved.at(op.function);
+  if (op.with_value && stands && found->second->verdict() == Verdict::proved)
+    return as_gradient_of_model(world, op, *found->second, operands);
   Values results;
   if (op.with_value) {
-    const bool stands = use_models && plan.model && world.proved.at(op.function);
     results = stands ? as_model(world, op.function, operands) : run(world, op.function, operands);
     const denote::Array<double> one{{}, {1.0}};
     operands.push_back({static_cast<size_t>(sizes_.devices()), one});

@@ -45,6 +45,8 @@ class Devices {
   Values laid_out(const World& world, const std::vector<oracle::Tensor>& values,
                   const std::vector<Type>& types) const;
   Values as_model(const World& world, size_t function, const Values& inputs) const;
+  Values as_gradient_of_model(const World& world, const ir::Grad& op,
+                              const CheckedBackward& derived, const Values& inputs) const;
   std::optional<Values> gradient(const World& world, const ir::Grad& op, Values operands) const;
   Values backward(const CheckedBackward& derived, size_t params, Values operands) const;
 

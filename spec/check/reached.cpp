@@ -81,10 +81,18 @@ std::set<size_t> reached_functions(const ir::Program& program, size_t function) 
   return all;
 }
 
-std::set<Name> reached_dims(const ir::Program& program, size_t function) {
-  Reached reached(program);
-  for (const size_t f : reached_functions(program, function)) reached.add(program.functions.at(f));
-  return std::move(reached.plain);
+std::set<Name> ReachedDims::of(size_t function) {
+  std::set<Name> all;
+  for (const size_t f : reached_functions(program_, function)) {
+    const auto [at, fresh] = own_.try_emplace(f);
+    if (fresh) {
+      Reached reached(program_);
+      reached.add(program_.functions.at(f));
+      at->second = std::move(reached.plain);
+    }
+    all.insert(at->second.begin(), at->second.end());
+  }
+  return all;
 }
 
 denote::Sizes sizes_of(const std::set<Name>& dims, const denote::Sizes& sizes) {

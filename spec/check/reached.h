@@ -1,5 +1,6 @@
 #pragma once
 // What a claim depends on. A run of it needs no sizes of other dims.
+#include <map>
 #include <set>
 
 #include "spec/denote/denote.h"
@@ -9,8 +10,17 @@ namespace shardproof {
 /// The function, its model, the plan that it comes after, and all that they call or differentiate.
 std::set<size_t> reached_functions(const ir::Program& program, size_t function);
 
-/// The plain dims in the types, ops and conditions of these functions.
-std::set<Name> reached_dims(const ir::Program& program, size_t function);
+/// The plain dims in the types, ops and conditions of these functions. Reads each function once;
+/// the program must not change and must outlive this.
+class ReachedDims {
+ public:
+  explicit ReachedDims(const ir::Program& program) : program_(program) {}
+  std::set<Name> of(size_t function);
+
+ private:
+  const ir::Program& program_;
+  std::map<size_t, std::set<Name>> own_;
+};
 
 /// The sizes of these dims, on the same mesh.
 denote::Sizes sizes_of(const std::set<Name>& dims, const denote::Sizes& sizes);

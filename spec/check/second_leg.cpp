@@ -4,14 +4,12 @@
 #include <cmath>
 #include <ctime>
 
-#include "oracle/readings_kept.h"
 #include "oracle/sides.h"
 #include "spec/check/cost_of_run.h"
 #include "spec/check/derived.h"
 #include "spec/check/fixed_sizes.h"
 #include "spec/check/mesh_points.h"
 #include "spec/check/points.h"
-#include "spec/check/reached.h"
 #include "spec/check/requirements.h"
 #include "spec/denote/represent.h"
 #include "spec/ir/walk.h"
@@ -331,10 +329,12 @@ class Runs {
               .requirements = requirements_of_claim(world.program, proved.plan)},
         open_(std::move(open)),
         to_run_([this](const ir::Program& own) -> const ir::Program& { return opened(own); }),
-        dims_(reached_dims(to_run_(world.program), proved.plan)),
+        dims_(open_.empty() ? file.dims.of(proved.plan)
+                            : ReachedDims(to_run_(world.program)).of(proved.plan)),
         own_costs_(to_run_(world.program)),
         costs_(open_.empty() ? file.costs : own_costs_),
-        file_(file) {}
+        file_(file),
+        kept_(file.readings) {}
 
   /// The sizes for a run, as drawn. If runs may be expensive, the cheapest sizes come first.
   std::optional<denote::Sizes> sizing(unsigned turn) {
@@ -505,7 +505,7 @@ class Runs {
   CostOfRun& costs_;
   RunsOfFile& file_;
   std::vector<std::optional<denote::Sizes>> drawn_;
-  const oracle::ReadingsKept readings_;
+  const oracle::KeptWork kept_;
   const oracle::Sides sides_;
   std::set<Draw> without_value_;
   std::optional<denote::Sizes> at_;

@@ -1,9 +1,11 @@
 #pragma once
 // No proof without a run: a plan runs on all devices of small meshes and is compared with its model
 // and its erasure on one device, by code that uses neither the rules nor the algebra.
+#include "oracle/kept_work.h"
 #include "spec/check/cost_of_run.h"
 #include "spec/check/devices.h"
 #include "spec/check/points.h"
+#include "spec/check/reached.h"
 
 namespace shardproof {
 
@@ -21,9 +23,12 @@ struct Proved {
 
 /// What the runs of a file's plans share. The program must not change and must outlive this.
 struct RunsOfFile {
-  explicit RunsOfFile(const ir::Program& program) : costs(program), rules(program) {}
+  explicit RunsOfFile(const ir::Program& program)
+      : costs(program), dims(program), rules(program), readings(program) {}
   CostOfRun costs;
+  ReachedDims dims;
   const DrawRules rules;
+  oracle::KeptReadings readings;
   /// The sizes drawn last, for all plans with the same conditions: of any cost, and small ones.
   struct Drawn {
     std::string conditions;

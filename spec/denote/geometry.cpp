@@ -103,14 +103,17 @@ std::vector<int64_t> Geometry::local_shape(const Shape& shape) const {
 }
 
 std::vector<int64_t> Geometry::global_indices(const Shape& shape, int64_t device) const {
+  const std::vector<int64_t> sizes = local_shape(shape);
   size_t entries = 1;
-  for (const Split& split : shape.dims) entries *= static_cast<size_t>(local_size(split));
+  for (int64_t each : sizes) entries *= static_cast<size_t>(each);
   std::vector<int64_t> indices(entries);
   // Expands the indices dim by dim, from the last to the first.
   size_t made = entries == 0 ? 0 : 1;
-  for (const Split& split : shape.dims) {
-    const int64_t whole = size(split.dim), first = offset(split, device);
-    const auto local = static_cast<size_t>(local_size(split));
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const Split& split = shape.dims[d];
+    const int64_t whole = split.axes.empty() ? sizes[d] : size(split.dim);
+    const int64_t first = block(split, device) * sizes[d];
+    const auto local = static_cast<size_t>(sizes[d]);
     for (size_t p = made; p-- > 0;) {
       const int64_t start = indices[p] * whole + first;
       for (size_t i = 0; i < local; ++i) indices[p * local + i] = start + static_cast<int64_t>(i);

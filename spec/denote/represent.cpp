@@ -1,6 +1,7 @@
 #include "spec/denote/represent.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "spec/denote/array.h"
 
@@ -46,13 +47,14 @@ void spread(const Array<S>& whole, bool maximum, const std::vector<size_t>& grou
 
 }  // namespace
 
-int64_t leader(const Geometry& geometry, const Type& type, int64_t device, bool marked,
-               bool copied) {
+std::vector<int64_t> leaders(const Geometry& geometry, const Type& type, bool marked, bool copied) {
+  std::vector<int64_t> result(static_cast<size_t>(geometry.devices()));
+  std::iota(result.begin(), result.end(), 0);
   for (const auto& [axis, size] : geometry.sizes().mesh) {
-    if (splits(type, axis)) continue;
-    if (reduces(type, axis) ? marked : copied) device = geometry.with_digit(device, axis, 0);
+    if (size == 1 || splits(type, axis) || !(reduces(type, axis) ? marked : copied)) continue;
+    for (int64_t& device : result) device = geometry.with_digit(device, axis, 0);
   }
-  return device;
+  return result;
 }
 
 template <class S>
@@ -60,21 +62,22 @@ Distributed<S> distribute(const Geometry& geometry, const Type& type, const Arra
                           std::mt19937_64& rng) {
   const auto devices = static_cast<size_t>(geometry.devices());
   if (x.shape != geometry.global_shape(type)) throw Mismatch("a tensor of another shape");
+  const std::vector<int64_t> copied = leaders(geometry, type, false, true),
+                             first_of = leaders(geometry, type, true, true);
   std::map<int64_t, std::vector<size_t>> groups;
-  for (size_t device = 0; device < devices; ++device) {
-    const auto d = static_cast<int64_t>(device);
-    if (leader(geometry, type, d, false, true) == d)
-      groups[leader(geometry, type, d, true, true)].push_back(device);
-  }
+  for (size_t device = 0; device < devices; ++device)
+    if (copied[device] == static_cast<int64_t>(device)) groups[first_of[device]].push_back(device);
   Distributed<S> result(devices);
+  const Extents local = geometry.local_shape(type);
   for (const auto& [first, group] : groups) {
-    Array<S> block{geometry.local_shape(type), {}};
+    Array<S> block{local, {}};
+    block.data.reserve(static_cast<size_t>(count(local)));
     for (int64_t index : geometry.global_indices(type, first)) block.data.push_back(at(x, index));
     spread(block, takes_maximum(type), group, rng, result);
   }
   for (size_t device = 0; device < devices; ++device)
-    result[device] = result[static_cast<size_t>(
-        leader(geometry, type, static_cast<int64_t>(device), false, true))];
+    if (const auto own = static_cast<size_t>(copied[device]); own != device)
+      result[device] = result[own];
   return result;
 }
 
@@ -84,17 +87,19 @@ std::optional<Array<S>> represented(const Geometry& geometry, const Type& type,
   const Extents local = geometry.local_shape(type);
   const bool maximum = takes_maximum(type);
   Array<S> whole = filled(geometry.global_shape(type), S(0));
-  for (int64_t device = 0; device < geometry.devices(); ++device) {
-    const Array<S>& own = x.at(static_cast<size_t>(device));
+  const std::vector<int64_t> copied = leaders(geometry, type, false, true),
+                             first_of = leaders(geometry, type, true, true);
+  for (size_t device = 0; device < copied.size(); ++device) {
+    const Array<S>& own = x.at(device);
     if (own.shape != local) return {};
-    const int64_t copied = leader(geometry, type, device, false, true);
-    if (copied != device) {
-      if (!same(own, x[static_cast<size_t>(copied)])) return {};
+    const auto d = static_cast<int64_t>(device);
+    if (copied[device] != d) {
+      if (!same(own, x[static_cast<size_t>(copied[device])])) return {};
       continue;
     }
-    const bool first = leader(geometry, type, device, true, true) == device;
+    const bool first = first_of[device] == d;
     size_t k = 0;
-    for (int64_t index : geometry.global_indices(type, device)) {
+    for (int64_t index : geometry.global_indices(type, d)) {
       S& entry = at(whole, index);
       const S& part = own.data[k++];
       if (first)

@@ -28,10 +28,13 @@ bool same(const Array<S>& a, const Array<S>& b) {
   return true;
 }
 
-/// The device with coordinate 0 on the axes that `type` marks U or Max (`marked`), and on those
-/// that it marks I or does not mention (`copied`).
-int64_t leader(const Geometry& geometry, const Type& type, int64_t device, bool marked,
-               bool copied);
+/// For each device, the one with coordinate 0 on the axes that `type` marks U or Max (`marked`),
+/// and on those that it marks I or does not mention (`copied`).
+std::vector<int64_t> leaders(const Geometry& geometry, const Type& type, bool marked, bool copied);
+inline int64_t leader(const Geometry& geometry, const Type& type, int64_t device, bool marked,
+                      bool copied) {
+  return leaders(geometry, type, marked, copied).at(static_cast<size_t>(device));
+}
 
 // Instantiated for Rational, Field and double.
 

@@ -67,7 +67,7 @@ class Prover {
 
   /// The sizes that the plan reaches: those of a large file's other dims would be kept per plan.
   Sizing of_plan(Sizing sizes, size_t plan) const {
-    const std::set<Name> dims = reached_dims(program(), plan);
+    const std::set<Name> dims = ReachedDims(program()).of(plan);
     std::erase_if(sizes, [&](const auto& each) {
       return !dims.contains(each.first) && !program().axes.contains(each.first);
     });
