@@ -100,6 +100,14 @@ def seconds(work, times=10):
     return begin.elapsed_time(end) * 1e-3 / times
 
 
+@contextlib.contextmanager
+def alone():
+    with open(os.environ.get("PEER_LOCK", os.devnull), "a") as file:
+        if file.name != os.devnull:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def attention(length):
     batch, heads, group, width = 16384 // length, 8, 4, 128
     def filled(heads):
@@ -111,17 +119,10 @@ def attention(length):
     o = forward()
     g = torch.randn_like(o)
     flops = 2.0 * q.numel() * length
-    backward = seconds(lambda: torch.autograd.grad(o, (q, k, v), g, retain_graph=True))
-    with torch.no_grad():
-        tell({"attention": 1e-12 * flops / seconds(forward), "attention_grad": 2.5e-12 * flops / backward})
-
-
-@contextlib.contextmanager
-def alone():
-    with open(os.environ.get("PEER_LOCK", os.devnull), "a") as file:
-        if file.name != os.devnull:
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+    with alone():
+        backward = seconds(lambda: torch.autograd.grad(o, (q, k, v), g, retain_graph=True))
+        with torch.no_grad():
+            tell({"attention": 1e-12 * flops / seconds(forward), "attention_grad": 2.5e-12 * flops / backward})
 
 
 def train(n):
