@@ -71,45 +71,50 @@ struct BudgetExceeded : std::runtime_error {
 /// Side conditions that tests switch off, to check that a law notices. Never used outside tests.
 enum class Fault {
   none,
-  every_atom_positive,  // facts.cpp: sqrt(x^2) = x
-  always_in_range,      // delta.cpp: Sum_u [u = e] f(u) = f(e) for any e
-  digit_stride,         // digits.cpp: c*k + j merges for any k
-  radix_integrality,    // indicator.cpp: the high part of a mixed radix split need not be integral
-  radix_range,          // indicator.cpp: ... and the low part need not be below the radix
-  step_content,         // step.cpp: step drops content that may be zero
-  integer_comparison,   // indicator.cpp: 1 - le0(1-e) for reals
-  max_factor,           // max.cpp: moves out factors of any sign
-  absorption,           // indicator.cpp: of two comparisons one implies the other, for any terms
-  telescoping,          // telescope.cpp: any two comparisons telescope
-  threshold_range,      // threshold.cpp: every threshold lies inside the range
-  given_anywhere,       // given.cpp: F([c]) = F(1), even without the factor [c]
-  mirror_end,           // mirror.cpp: Sum_v f(v) = Sum_v f(|v| - v)
-  sine_square,          // functions.cpp: sin(u)^2 = 1 - cos(u)
-  log_of_power,         // functions.cpp: log(x^2) = 2 log(x)
-  count_range,          // count.cpp: the number of indices below T is T + 1 for every T
-  opposites,            // opposite.cpp: [e <= 0] + [-e <= 0] = 1
-  iota_stride,          // affine.cpp: digits as values merge for any strides
-  nested_condition,     // indicator.cpp: [F([c]) = 0] = [c] [F(1) = 0], without the other case
-  equal_reals,          // polynomial.cpp: [y - x = 0] y is -[y - x = 0] x
-  unused_range,         // sum.cpp: an unused variable contributes 1, not its range
-  order_factor,         // order.cpp: rows keep their order under factors of any sign
-  order_power,          // order.cpp: rows keep their order under even powers
-  case_implied,         // cases.cpp: u > 0 implies u + n > 0 for every n
-  step_denominator,     // comparison.cpp: step(1 - 1/s) = step(s - 1) for s of any sign
-  step_square,          // comparison.cpp: step(x - y) = step(x^2 - y^2) for y of any sign
-  at_most_zero,         // indicator.cpp: [e <= 0] = [e = 0] for integers of any sign
-  case_of_any_sign,     // facts.cpp: u >= u - k v for any k
-  case_product,         // cases.cpp: a product of signed values has the other sign
-  case_alone,           // cases.cpp: the case u > 0 suffices
-  closed_bound,         // intervals.cpp: x >= n is used as x > n
-  nested_floor,         // step.cpp: floor((floor(u) + v) / n) = floor((u + v) / n) for every v
-  max_of_power,         // max.cpp: max x^2 = (max x)^2 for x of any sign
-  order_sum,            // order.cpp: rows keep their order if any functions are added
-  least_index,          // least_index.cpp: k - index is never below 0
-  compared_increasing,  // comparison.cpp: step(F(u) - F(v)) = step(u - v) for every F
-  interval_end,         // intervals.cpp: log(u) has the bounds of u
-  square,               // squares.cpp: a product of two values is a square
-  capture,              // lift.cpp: dependent arguments are not re-opened (only loses proofs)
+  every_atom_positive,   // facts.cpp: sqrt(x^2) = x
+  always_in_range,       // delta.cpp: Sum_u [u = e] f(u) = f(e) for any e
+  digit_stride,          // digits.cpp: c*k + j merges for any k
+  radix_integrality,     // indicator.cpp: the high part of a mixed radix split need not be integral
+  radix_range,           // indicator.cpp: ... and the low part need not be below the radix
+  step_content,          // step.cpp: step drops content that may be zero
+  integer_comparison,    // indicator.cpp: 1 - le0(1-e) for reals
+  max_factor,            // max.cpp: moves out factors of any sign
+  absorption,            // indicator.cpp: of two comparisons one implies the other, for any terms
+  telescoping,           // telescope.cpp: any two comparisons telescope
+  threshold_range,       // threshold.cpp: every threshold lies inside the range
+  given_anywhere,        // given.cpp: F([c]) = F(1), even without the factor [c]
+  mirror_end,            // mirror.cpp: Sum_v f(v) = Sum_v f(|v| - v)
+  sine_square,           // functions.cpp: sin(u)^2 = 1 - cos(u)
+  log_of_power,          // functions.cpp: log(x^2) = 2 log(x)
+  count_range,           // count.cpp: the number of indices below T is T + 1 for every T
+  opposites,             // opposite.cpp: [e <= 0] + [-e <= 0] = 1
+  iota_stride,           // affine.cpp: digits as values merge for any strides
+  nested_condition,      // indicator.cpp: [F([c]) = 0] = [c] [F(1) = 0], without the other case
+  equal_reals,           // polynomial.cpp: [y - x = 0] y is -[y - x = 0] x
+  unused_range,          // sum.cpp: an unused variable contributes 1, not its range
+  order_factor,          // order.cpp: rows keep their order under factors of any sign
+  order_power,           // order.cpp: rows keep their order under even powers
+  case_implied,          // cases.cpp: u > 0 implies u + n > 0 for every n
+  step_denominator,      // comparison.cpp: step(1 - 1/s) = step(s - 1) for s of any sign
+  step_square,           // comparison.cpp: step(x - y) = step(x^2 - y^2) for y of any sign
+  at_most_zero,          // indicator.cpp: [e <= 0] = [e = 0] for integers of any sign
+  case_of_any_sign,      // facts.cpp: u >= u - k v for any k
+  case_product,          // cases.cpp: a product of signed values has the other sign
+  case_alone,            // cases.cpp: the case u > 0 suffices
+  closed_bound,          // intervals.cpp: x >= n is used as x > n
+  nested_floor,          // step.cpp: floor((floor(u) + v) / n) = floor((u + v) / n) for every v
+  max_of_power,          // max.cpp: max x^2 = (max x)^2 for x of any sign
+  order_sum,             // order.cpp: rows keep their order if any functions are added
+  least_index,           // least_index.cpp: k - index is never below 0
+  compared_increasing,   // comparison.cpp: step(F(u) - F(v)) = step(u - v) for every F
+  interval_end,          // intervals.cpp: log(u) has the bounds of u
+  exponential_sign,      // comparison.cpp: e^a + e^b is compared as e^a - e^b
+  maximum_out_of_range,  // max.cpp: x[v] <= max x for every v
+  maximum_of_two,        // max.cpp: maximum(max x, max y) = max |x| for every y
+  log_of_negative,       // functions.cpp: any factor may leave a logarithm as -x
+  power_modulo,          // step.cpp: x^n = x modulo n for every n
+  square,                // squares.cpp: a product of two values is a square
+  capture,               // lift.cpp: dependent arguments are not re-opened (only loses proofs)
 };
 
 struct Engine;

@@ -60,10 +60,32 @@ std::optional<Nf> Engine::without_roots(Nf u) {
 /// The term with which a strictly increasing function of one argument is compared, before that
 /// function: v of F(v) = n.
 std::optional<Nf> Engine::argument_of(Op op, Rational n) {
-  if (op == Op::exp && n.sign() > 0) return log(number(n));
   if (op == Op::sigmoid && n == Rational(1, 2)) return zero;
   if (op == Op::erf && n.is_zero()) return zero;
   return std::nullopt;
+}
+
+/// log of a term that is a product of exponentials, without its coefficient; 0 for a number.
+std::optional<Nf> Engine::exponent_of(const Term& t) {
+  Nf exponent = zero;
+  for (const Factor& f : Mono(factors(t.mono))) {
+    if (!is_op(f.atom, Op::exp)) return std::nullopt;
+    exponent = add(exponent, scale(inner(f.atom), f.exponent));
+  }
+  return exponent;
+}
+
+/// a - b + log(p / q) for u = p e^a - q e^b, with p and q of one sign.
+std::optional<Nf> Engine::without_exponentials(Nf u) {
+  const Poly both = terms(u);
+  if (both.size() != 2) return std::nullopt;
+  const bool opposite = both[0].coef.sign() != both[1].coef.sign();
+  if (!opposite && fault != Fault::exponential_sign) return std::nullopt;
+  const auto a = exponent_of(both[0]), b = exponent_of(both[1]);
+  if (!a || !b) return std::nullopt;
+  const Rational ratio = both[0].coef / both[1].coef;
+  const Nf apart = add(sub(*a, *b), log(number(ratio.sign() < 0 ? -ratio : ratio)));
+  return scale(apart, both[0].coef.sign());
 }
 
 /// a - b for u = F(a) - F(b) or F(a) - n, where F is strictly increasing. A logarithm must be
@@ -128,6 +150,7 @@ Nf Engine::in_units(Nf u) {
 Nf Engine::same_sign(Nf u) {
   try {
     Nf other = u;
+    if (const auto exponents = without_exponentials(other)) return same_sign(*exponents);
     if (const auto arguments = without_increasing(other)) return same_sign(*arguments);
     if (terms(u).size() < 2) return u;
     if (const auto cleared = without_denominators(other)) other = *cleared;

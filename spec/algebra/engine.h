@@ -191,6 +191,8 @@ struct Engine {
   std::optional<Nf> without_roots(Nf u);
   std::optional<Nf> without_increasing(Nf u);
   std::optional<Nf> argument_of(Op op, Rational n);
+  std::optional<Nf> exponent_of(const Term& t);
+  std::optional<Nf> without_exponentials(Nf u);
   /// The atom step(u), or step(-u) with `flipped`. The positive content of u is removed first.
   Nf step_atom(Nf u, bool* flipped);
   Nf floor(Nf u);
@@ -199,6 +201,7 @@ struct Engine {
   Nf floordiv(Nf a, Nf b);
   bool proper_fraction(Nf u);
   Nf mod(Nf a, Nf b);
+  Nf lower_powers(Nf a, Rational n);
   Nf iota(Nf index);
   bool is_data(AtomId a);
   Nf relu(Nf u);
@@ -307,6 +310,7 @@ struct Engine {
   bool nonnegative_atom(AtomId a, Rational exponent);
   /// Whether the atom may leave a root or a logarithm of a product. False for indicators.
   bool never_negative(AtomId a);
+  bool negative_where_defined(AtomId a);
   bool integer_atom(AtomId a);
   bool integral_sizes(Rational coef, const Mono& sizes, int depth);
   bool nonnegative_sizes(Nf e);
@@ -368,6 +372,9 @@ struct Engine {
   Nf max(VarSet bound, Nf body);
   std::optional<Nf> max_of_function(const VarSet& bound, Nf body);
   Nf maximum(Nf a, Nf b);
+  bool below_maximum(Nf u);
+  bool is_entry_of(AtomId maximum, Nf entry);
+  std::optional<Nf> greatest_magnitude(Nf a, Nf b);
   std::unordered_map<uint32_t, std::vector<Nf>> maxima;  // operands of a maximum of several values
   std::unordered_map<std::string, Nf> sum_cache;
 

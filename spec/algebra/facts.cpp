@@ -116,6 +116,14 @@ bool Engine::never_negative(AtomId a) {
   return positive_atom(a) || (!is_indicator(a) && nonnegative_atom(a, 1));
 }
 
+/// Whether the atom is < 0, or not defined, e.g. the logarithm of a fraction.
+bool Engine::negative_where_defined(AtomId a) {
+  if (atoms[a].kind != AtomKind::app || is_indicator(a)) return false;
+  const Interval of = is_op(a, Op::log) ? bounds_of(inner(a)) : interval(a);
+  const Rational least = is_op(a, Op::log) ? 1 : 0;
+  return of.high && (*of.high < least || (*of.high == least && of.below));
+}
+
 /// The base of a root, which is > 0 where the root is.
 std::optional<Nf> Engine::base_of_root(Nf e) {
   if (!is_single(e) || terms(e)[0].coef.sign() < 0) return std::nullopt;

@@ -120,19 +120,24 @@ Nf Engine::log(Nf u) {
     const Term t = terms(u)[0];
     Mono rest;
     Nf result = zero;
+    Rational coef = t.coef;
     for (const Factor& f : Mono(factors(t.mono))) {
       if (never_negative(f.atom))  // the product is not 0, so neither is the factor
         result = add(result, log_of_positive(*this, f.atom, f.exponent));
+      else if (f.exponent.is_integer() &&
+               (fault == Fault::log_of_negative || negative_where_defined(f.atom)))
+        result = add(result, scale(lift(Op::log, {}, scale(of_atom(f.atom), -1)), f.exponent)),
+        coef = f.exponent.num % 2 == 0 ? coef : -coef;
       else
         rest.push_back(f);
     }
-    auto primes = root(t.coef.sign() > 0 ? t.coef : -t.coef, Rational(1, 2));
-    Rational inside = t.coef;
+    auto primes = root(coef.sign() > 0 ? coef : -coef, Rational(1, 2));
+    Rational inside = coef;
     if (primes) {  // expands the log of the coefficient into logs of its prime factors
-      inside = t.coef.sign();
-      for (int64_t n : {t.coef.num, t.coef.den}) {
-        int64_t m = n < 0 ? -n : n, sign = n == t.coef.num ? 1 : -1;
-        if (t.coef.num == t.coef.den) break;
+      inside = coef.sign();
+      for (int64_t n : {coef.num, coef.den}) {
+        int64_t m = n < 0 ? -n : n, sign = n == coef.num ? 1 : -1;
+        if (coef.num == coef.den) break;
         for (int64_t p = 2; m > 1; ++p) {
           if (p * p > m) p = m;
           for (; m % p == 0; m /= p)

@@ -43,10 +43,81 @@ Nf Engine::maximum(Nf a, Nf b) {
     });
     all.erase(std::unique(all.begin(), all.end()), all.end());
   }
+  if (all.size() == 2)
+    if (const auto magnitude = greatest_magnitude(all[0], all[1])) return *magnitude;
   Nf result = all[0];
   for (size_t i = 1; i < all.size(); ++i) result = add(all[i], relu(sub(result, all[i])));
   if (std::find(all.begin(), all.end(), result) == all.end()) maxima[result.id] = all;
   return result;
+}
+
+/// maximum(max x, max -x) = max |x|.
+std::optional<Nf> Engine::greatest_magnitude(Nf a, Nf b) {
+  const auto one_max = single_atom(a), other = single_atom(b);
+  if (!one_max || !other || !is_op(*one_max, Op::max) || !is_op(*other, Op::max))
+    return std::nullopt;
+  VarSet binders;
+  const Atom atom = atoms[*one_max];
+  const Nf body = open(atom.ref, atom.args, set_union(free_of(a), free_of(b)), &binders);
+  if (max(binders, scale(body, -1)) != b && fault != Fault::maximum_of_two) return std::nullopt;
+  return max(binders, apply(Fn::abs, body));
+}
+
+namespace {
+
+std::vector<AtomId> entries_in(const Engine& g, Nf e) {
+  std::vector<AtomId> found;
+  for (const Term& t : g.terms(e))
+    for (const Factor& f : g.factors(t.mono))
+      if (g.atoms[f.atom].kind == AtomKind::app) found.push_back(f.atom);
+  return found;
+}
+
+/// The indices in range at which `own` is `entry`: both are entries of one tensor, and the binders
+/// are arguments of `own`. Not all binders need occur.
+std::optional<Map> indices(Engine& g, const VarSet& binders, AtomId own, AtomId entry) {
+  if (g.atoms[own].ref != g.atoms[entry].ref) return std::nullopt;
+  Map found;
+  for (size_t i = 0; i < g.atoms[own].args.size(); ++i)
+    for (VarId v : binders) {
+      if (Nf(g.atoms[own].args[i]) != g.var(v)) continue;
+      const Nf at = g.atoms[entry].args[i];
+      const bool in_range =
+          g.at_least(at, 0) && g.at_least(g.sub(g.sub(g.vars[v].range, at), g.one), 0);
+      if (!in_range && g.fault != Fault::maximum_out_of_range) return std::nullopt;
+      found.push_back({v, at});
+    }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace
+
+/// Whether `entry` is one of the values of which this is the maximum.
+bool Engine::is_entry_of(AtomId maximum, Nf entry) {
+  VarSet binders;
+  const Atom atom = atoms[maximum];
+  const Nf body = open(atom.ref, atom.args, free_of(entry), &binders);
+  for (AtomId own : entries_in(*this, body))
+    for (AtomId other : entries_in(*this, entry))
+      if (const auto at = indices(*this, binders, own, other);
+          at && at->size() == binders.size() && substitute(body, *at) == entry)
+        return true;
+  return false;
+}
+
+/// Whether u is k (max x - x[i]) with k > 0 and i in range: it is never negative.
+bool Engine::below_maximum(Nf u) {
+  constexpr size_t most_terms = 8;
+  if (is_single(u) || terms(u).size() > most_terms) return false;
+  for (const Term& t : Poly(terms(u))) {
+    const Mono m = factors(t.mono);
+    if (m.size() != 1 || !m[0].exponent.is_one() || t.coef.sign() < 0) continue;
+    if (!is_op(m[0].atom, Op::max)) continue;
+    const Nf entry = scale(sub(monomial(t.mono, t.coef), u), Rational(1) / t.coef);
+    if (is_entry_of(m[0].atom, entry)) return true;
+  }
+  return false;
 }
 
 /// max F(u) = F(max u) for a function F that never decreases; max -F(u) = -F(-max -u). A power

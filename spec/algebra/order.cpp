@@ -55,8 +55,13 @@ struct Row {
     const auto is_positive = [&](const Factor& f) { return g.positive_atom(f.atom); };
     const bool never_negative = g.never_negative(factors.at(0).atom);
     if (factors.size() > 1) {
-      if (!std::all_of(factors.begin(), factors.end(), is_positive)) return std::nullopt;
-      return g.scale(g.log(g.monomial(t.mono, 1)), sign);
+      Rational of_product = 1;
+      for (const Factor& f : factors) {
+        if (is_positive(f)) continue;
+        if (!f.exponent.is_integer() || !g.negative_where_defined(f.atom)) return std::nullopt;
+        if (f.exponent.num % 2 != 0) of_product = -of_product;
+      }
+      return g.scale(g.log(g.monomial(t.mono, of_product)), sign * of_product);
     }
     const auto base = base_of(factors.at(0), is_positive(factors[0]), never_negative);
     return base ? std::optional(g.scale(*base, sign)) : std::nullopt;

@@ -14,6 +14,8 @@ Nf Engine::step(Nf u) {
   if (integer(u)) return sub(one, le0(u));
   if (positive(u)) return one;
   if (nonnegative(scale(u, -1))) return zero;
+  if (below_maximum(u)) return sub(one, eq0(u));
+  if (below_maximum(scale(u, -1))) return zero;
   bool flipped = false;
   Nf s = step_atom(u, &flipped);
   return flipped ? sub(sub(one, s), eq0(u)) : s;
@@ -104,7 +106,27 @@ Nf Engine::floordiv(Nf a, Nf b) {
   return floor(mul(a, inverse));
 }
 
+/// a without high powers, modulo a prime n: x^n is x there, for an integer x.
+Nf Engine::lower_powers(Nf a, Rational n) {
+  constexpr int64_t most = 13;
+  if (!n.is_integer() || n.num < 2 || n.num > most || !integer(a)) return a;
+  for (int64_t k = 2; k * k <= n.num && fault != Fault::power_modulo; ++k)
+    if (n.num % k == 0) return a;
+  Nf result = zero;
+  for (const Term& t : Poly(terms(a))) {
+    Mono m = factors(t.mono);
+    for (Factor& f : m) {
+      if (!f.exponent.is_integer() || f.exponent.sign() < 0 || !integer_atom(f.atom)) return a;
+      if (!t.coef.is_integer()) return a;
+      while (f.exponent.num >= n.num) f.exponent = f.exponent - Rational(n.num - 1);
+    }
+    result = add(result, fix(m, t.coef));
+  }
+  return result;
+}
+
 Nf Engine::mod(Nf a, Nf b) {
+  if (const auto n = as_number(b)) a = lower_powers(a, *n);
   Nf index = strip_iota(a), whole = strip_iota(floordiv(a, b));
   Nf rest = sub(index, mul(b, whole));
   return integer(index) && integer(b) ? iota(rest) : sub(a, mul(b, floordiv(a, b)));

@@ -1,0 +1,114 @@
+// Rules about signs and ranges: each with the side condition on and off.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "spec/algebra/engine.h"
+
+namespace shardproof::algebra {
+namespace {
+
+struct Signs {
+  explicit Signs(Fault fault) : a({}, fault) {}
+  Algebra a;
+  Nf size = a.size("L");
+  Leaf x = a.leaf("x", {size}), y = a.leaf("y", {size});
+  Var i = a.fresh(size, "i"), j = a.fresh(size, "j");
+  Nf at_i = a.at(x, {a.var(i)}), at_j = a.at(x, {a.var(j)});
+  Nf greatest = a.max({j}, at_j);
+  Nf step(Nf e) { return a.apply(Fn::step, e); }
+};
+
+TEST(Signs, NoEntryIsAboveTheMaximum) {
+  for (Fault fault : {Fault::none, Fault::maximum_out_of_range}) {
+    Signs s(fault);
+    const Nf one = s.a.number(1), apart = s.a.sub(s.greatest, s.at_i);
+    EXPECT_EQ(s.step(apart), s.a.sub(one, s.a.eq0(apart)));
+    EXPECT_EQ(s.step(s.a.neg(apart)), s.a.number(0));
+    const Nf next = s.a.at(s.x, {s.a.add(s.a.var(s.i), one)});  // beyond the end for the last i
+    EXPECT_EQ(s.step(s.a.sub(next, s.greatest)) == s.a.number(0), fault != Fault::none);
+    const Nf other = s.a.at(s.y, {s.a.var(s.i)});
+    EXPECT_NE(s.step(s.a.sub(other, s.greatest)), s.a.number(0));
+  }
+}
+
+TEST(Signs, TheMaximumOfBothSignsIsAMagnitude) {
+  for (Fault fault : {Fault::none, Fault::maximum_of_two}) {
+    Signs s(fault);
+    const Nf of_magnitudes = s.a.max({s.j}, s.a.apply(Fn::abs, s.at_j));
+    EXPECT_EQ(s.a.maximum(s.greatest, s.a.max({s.j}, s.a.neg(s.at_j))), of_magnitudes);
+    const Nf other = s.a.max({s.j}, s.a.neg(s.a.at(s.y, {s.a.var(s.j)})));
+    EXPECT_EQ(s.a.maximum(s.greatest, other) == of_magnitudes, fault != Fault::none);
+  }
+}
+
+/// [p e^(k x) + q e^(l x) > 0] at all of these, at points where x is far from equality.
+TEST(Signs, ExponentialsAreComparedByTheirExponents) {
+  for (Fault fault : {Fault::none, Fault::exponential_sign}) {
+    int wrong = 0;
+    for (int p : {-2, -1, 1, 3})
+      for (int q : {-3, -1, 1, 2})
+        for (int k : {-1, 0, 1, 2})
+          for (int l : {-2, 1, 3}) {
+            if (k == l) continue;
+            Signs s(fault);
+            const auto term = [&](int n, int of) {
+              return s.a.mul(s.a.number(n), s.a.apply(Fn::exp, s.a.mul(s.a.number(of), s.at_i)));
+            };
+            const Nf found = s.step(s.a.add(term(p, k), term(q, l)));
+            if (p * q > 0) {
+              wrong += !(found == s.a.number(p > 0));
+              continue;
+            }
+            const double apart = std::log(std::abs(double(p) / q));
+            for (double x : {-4.0, -0.3, 0.2, 5.0}) {
+              // (k - l) x + log(p / -q) > 0 for p > 0, or < 0.
+              const double log_ratio = (k - l) * x + apart;
+              const bool holds = p > 0 ? log_ratio > 0 : log_ratio < 0;
+              const double value = p * std::exp(k * x) + q * std::exp(l * x);
+              EXPECT_EQ(holds, value > 0);
+            }
+            const Nf logarithm = s.a.apply(Fn::log, s.a.number(Rational(std::abs(p), std::abs(q))));
+            const Nf linear = s.a.add(s.a.mul(s.a.number(k - l), s.at_i), logarithm);
+            wrong += !(found == s.step(p > 0 ? linear : s.a.neg(linear)));
+          }
+    EXPECT_EQ(wrong > 0, fault != Fault::none);
+  }
+}
+
+TEST(Signs, LogarithmsOfProductsOfNegatives) {
+  for (Fault fault : {Fault::none, Fault::log_of_negative}) {
+    Signs s(fault);
+    s.a.declare_bound(s.a.neg(s.at_i), true);
+    const Nf u = s.a.at(s.y, {s.a.var(s.i)}), log_of_x = s.a.apply(Fn::log, s.a.neg(s.at_i));
+    EXPECT_EQ(s.a.apply(Fn::log, s.a.mul(s.at_i, s.at_i)), s.a.mul(s.a.number(2), log_of_x));
+    EXPECT_EQ(s.a.apply(Fn::log, s.a.mul(s.at_i, u)),
+              s.a.add(log_of_x, s.a.apply(Fn::log, s.a.neg(u))));
+    const Nf z = s.a.at(s.a.leaf("z", {s.size}), {s.a.var(s.i)});  // z and u may both be positive
+    const Nf apart = s.a.add(s.a.apply(Fn::log, s.a.neg(z)), s.a.apply(Fn::log, s.a.neg(u)));
+    EXPECT_EQ(s.a.apply(Fn::log, s.a.mul(u, z)) == apart, fault != Fault::none);
+  }
+}
+
+TEST(Signs, PowersModuloAPrime) {
+  for (Fault fault : {Fault::none, Fault::power_modulo}) {
+    int lowered = 0;
+    for (int n = 2; n <= 12; ++n) {
+      Algebra a({}, fault);
+      const Nf k = a.at(a.leaf("k", {}, {true, false, {}, false, false}), {}), by = a.number(n);
+      const bool same = a.mod(a.pow(k, n), by) == a.mod(k, by);
+      bool right = true;
+      for (int64_t x = 0; x < n; ++x) {
+        int64_t power = 1;
+        for (int e = 0; e < n; ++e) power = power * x % n;
+        right = right && power == x;
+      }
+      lowered += same;
+      EXPECT_TRUE(right || !same || fault != Fault::none) << n;
+    }
+    EXPECT_EQ(lowered > 5, fault != Fault::none) << lowered;  // 2, 3, 5, 7, 11
+  }
+}
+
+}  // namespace
+}  // namespace shardproof::algebra
