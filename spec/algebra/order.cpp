@@ -83,11 +83,15 @@ struct Row {
 
  private:
   /// An integer power is increasing if it is odd and > 0, if it is > 0 and the base is >= 0, or if
-  /// the base is > 0. Any other power is defined only for bases >= 0.
+  /// the base is > 0. If it is < 0, odd powers > 0 and even ones < 0 are. Any other power is
+  /// defined only for bases >= 0.
   std::optional<Nf> base_of(const Factor& f, bool positive, bool never_negative) {
-    const bool whole = f.exponent.is_integer(), falls = f.exponent.sign() < 0;
+    const bool whole = f.exponent.is_integer(), inverse = f.exponent.sign() < 0;
     const bool even = whole && f.exponent.num % 2 == 0 && g.fault != Fault::order_power;
-    if (whole && !positive && (falls || (even && !never_negative))) return std::nullopt;
+    const bool negative = whole && !positive && g.negative_where_defined(f.atom);
+    if (whole && !positive && !negative && (inverse || (even && !never_negative)))
+      return std::nullopt;
+    const bool falls = negative && even ? !inverse : inverse;
     const std::optional<Nf> argument = increasing(f.atom);
     if (!argument && f.exponent.is_one()) return std::nullopt;
     return g.scale(argument ? *argument : g.of_atom(f.atom), falls ? -1 : 1);

@@ -1,5 +1,8 @@
 // Rows under strictly increasing functions are one row; and the order is kept, entry by entry.
 #include <gtest/gtest.h>
+
+#include <cmath>
+
 #include "spec/algebra/builder.h"
 #include "spec/algebra/nf_value.h"
 #include "spec/laws/dice.h"
@@ -41,6 +44,21 @@ TEST_F(OrderTest, SumsOfIncreasingFunctionsAreTakenOff) {
   EXPECT_EQ(ordered(b.a.mul(n, n)), ordered(n));
   EXPECT_NE(ordered(b.a.sub(x, of(Fn::exp, x))), ordered(x));
   EXPECT_NE(ordered(b.a.add(x, of(Fn::exp, p))), ordered(x));
+}
+
+TEST(Order, PowersOfNegativesAreTakenOff) {
+  for (Fault fault : {Fault::none, Fault::order_power}) {
+    Algebra a({}, fault);
+    const Nf V = a.size("V");
+    const Var j = a.fresh(V, "j");
+    const Nf n = a.at(a.leaf("n", {V}), {a.var(j)});
+    a.declare_bound(a.neg(n), true);
+    for (int k : {-3, -2, -1, 1, 2, 3}) {
+      const double nearer = std::pow(-1.0, k), farther = std::pow(-2.0, k);
+      const Nf order = same_order(a, {j}, nearer > farther ? n : a.neg(n));
+      EXPECT_EQ(same_order(a, {j}, a.pow(n, k)) == order, fault == Fault::none || k % 2 != 0) << k;
+    }
+  }
 }
 
 TEST_F(OrderTest, OthersAreKept) {
