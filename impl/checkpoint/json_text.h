@@ -25,12 +25,13 @@ inline int nesting_of(const std::string& text) {
   return most;
 }
 
-/// An error without the name that the JSON library gives it, "[json.exception.type_error.302] ".
+/// An error without the name that the JSON library gives it, "[json.exception.type_error.302] ",
+/// and without the text that it last read: a file that is not JSON may hold anything.
 inline std::string reason_of(const std::exception& error) {
-  const std::string text = error.what();
-  const size_t end = text.find("] ");
-  return text.starts_with("[json.exception.") && end != std::string::npos ? text.substr(end + 2)
-                                                                          : text;
+  std::string text = error.what();
+  if (!text.starts_with("[json.exception.")) return text;
+  if (const size_t end = text.find("] "); end != std::string::npos) text.erase(0, end + 2);
+  return text.substr(0, text.find("; last read:"));
 }
 
 /// Throws std::runtime_error for deeper nesting, Json::exception for text that is not

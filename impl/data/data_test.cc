@@ -315,6 +315,9 @@ TEST(Tokenizer, OfAnotherKindIsRefused) {
   };
   EXPECT_THAT(refusal("no.json"), HasSubstr("no.json: cannot be opened"));
   EXPECT_THAT(refusal(written("a.json", "{\"a\"")), HasSubstr("is not a tokenizer.json"));
+  EXPECT_THAT(
+      refusal(written("a.json", "\"a line of some other file")),
+      testing::AllOf(HasSubstr("missing closing quote"), testing::Not(HasSubstr("other file"))));
   EXPECT_THAT(refusal(written("b.json", R"({"model": {"type": "Unigram"}})")),
               HasSubstr("Unigram, not BPE"));
   EXPECT_THAT(refusal(written("c.json", R"({"model": {"vocab": {"a": 0}, "merges": ["ab"]}})")),

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdlib>
+#include <limits>
 #include <map>
 
 #include "kernels/cpu/isa.h"
@@ -70,10 +71,23 @@ CLI::Validator from(Number least) {
   return CLI::Validator(
       [=](const std::string& text) -> std::string {
         Number number;
-        if (fits(text, number) && number >= least) return "";
+        const bool read = fits(text, number) && number <= std::numeric_limits<Number>::max();
+        if (read && number >= least) return "";
         return text + " is not a number of at least " + CLI::detail::to_string(least);
       },
       "");
+}
+
+/// CLI::Range lets nan pass.
+CLI::Validator fraction(double most) {
+  const CLI::Range range(0.0, most);
+  return CLI::Validator(
+      [=](const std::string& text) -> std::string {
+        double number;
+        if (fits(text, number) && number >= 0 && number <= most) return "";
+        return text + " is not a number from 0 to " + CLI::detail::to_string(most);
+      },
+      range.get_description());
 }
 
 /// Why kernels cannot use this instruction level; empty if they can.
@@ -185,10 +199,10 @@ class Flags {
         ->check(from<int64_t>(0));
     text("--lr-floor", o_.rate.floor, "Final learning rate as a fraction of the peak (default 0.1)",
          "X")
-        ->check(CLI::Range(0.0, 1.0));
+        ->check(fraction(1));
     text("--decay", o_.rate.decay,
          "wsd: fraction of the steps in which the rate decays (default 0.2)", "X")
-        ->check(CLI::Range(0.0, 1.0));
+        ->check(fraction(1));
     text("--seed", o_.seed, "Seed of weights, data order and dropout (default 0)", "N")
         ->check(from<uint64_t>(0));
   }
@@ -208,7 +222,7 @@ class Flags {
     text("--document-token", o_.document, "The token that begins a document", "ID");
     text("--validation", o_.validation,
          "Fraction of the data held out, from its end (default 0.05)", "X")
-        ->check(CLI::Range(0.0, 0.9));
+        ->check(fraction(0.9));
     text("--validation-data", o_.validation_data, "Token files for validation", "FILE..");
     text("--eval", o_.eval, "The plan of the validation loss (default: the step's)", "PLAN");
     text("--eval-every", o_.eval_every, "Validate every N steps (default: at the end)", "N")

@@ -61,6 +61,13 @@ TEST(RefusedFiles, APipeThatNothingReadsIsNoLog) {
     expect_refused(flag + path, path + ": cannot be written: nothing reads this pipe");
 }
 
+TEST(RefusedNumbers, NoneIsInfiniteOrNan) {
+  for (const char* flag : {"--lr inf", "--lr nan", "--lr 1e400"})
+    expect_refused(flag, "is not a number of at least 0");
+  for (const char* flag : {"--validation nan", "--decay nan", "--lr-floor inf"})
+    expect_refused(flag, "is not a number from 0 to ");
+}
+
 TEST(RefusedFiles, ADirectoryIsNoProgram) {
   const std::string path = empty_folder("program");
   expect_refused("--sample 4 --decode " + path, path + ": is a directory");
