@@ -13,7 +13,7 @@ import jax
 import numpy as np
 from jax.extend import core as jex_core
 
-from . import ranks
+from . import marked, ranks
 from .binary import call
 from .levels import Text, concrete
 from .reader import MINUS_INFINITY
@@ -54,6 +54,7 @@ def inputs_for(text: Text, report: Report, shapes, names, seed: int = 0) -> list
     generator = np.random.default_rng(seed)
     sizes = text.imported.sizes
     upper: dict[str, int] = {}
+    compared = marked.compared_with(text.model.jaxpr) if seed else {}
     for each in report.assumptions:
         for name, dim in re.findall(r"(\w+)(?:\[[^\]]*\])? < \|(\w+)\|", each):
             upper[name] = min(upper.get(name, 1 << 30), sizes.get(dim, 2))
@@ -62,7 +63,8 @@ def inputs_for(text: Text, report: Report, shapes, names, seed: int = 0) -> list
         kind = np.dtype(shape.dtype).kind if str(shape.dtype) != "bfloat16" else "f"
         if kind in "iu":
             high = upper.get(name, min(sizes.values(), default=2))
-            result.append(generator.integers(0, high, shape.shape).astype(shape.dtype))
+            drawn = generator.integers(0, high, shape.shape).astype(shape.dtype)
+            result.append(marked.with_some(generator, drawn, compared.get(len(result), set())) if seed else drawn)
         elif kind == "b":
             result.append(generator.integers(0, 2, shape.shape).astype(bool))
         else:
@@ -147,10 +149,12 @@ def by_evaluation(model, sharded) -> tuple[float, list[np.ndarray]] | None:
     if any(int(np.prod(v.aval.shape)) > LARGEST for v in model.jaxpr.invars):
         return None
 
-    def drawn(generator, aval, signs) -> np.ndarray:
+    compared = marked.compared_with(model.jaxpr)
+
+    def drawn(generator, aval, signs, numbers) -> np.ndarray:
         kind = str(aval.dtype)
         if kind.startswith(("int", "uint")):
-            return generator.integers(0, below, aval.shape).astype(kind)
+            return marked.with_some(generator, generator.integers(0, below, aval.shape).astype(kind), numbers)
         if kind == "bool":
             return generator.integers(0, 2, aval.shape).astype(bool)
         return (generator.uniform(0.25, 1.0, aval.shape) * generator.choice(signs, aval.shape)).astype(np.float32)
@@ -158,7 +162,7 @@ def by_evaluation(model, sharded) -> tuple[float, list[np.ndarray]] | None:
     found = None
     for seed, signs in ((1, (1.0,)), (2, (1.0, -1.0)), (3, (1.0, -1.0))):  # one draw may not tell them apart
         generator = np.random.default_rng(seed)
-        inputs = [drawn(generator, v.aval, signs) for v in model.jaxpr.invars]
+        inputs = [drawn(generator, v.aval, signs, compared.get(i, set()) if found else set()) for i, v in enumerate(model.jaxpr.invars)]
         try:
             a, b = traced_values(model, sharded, inputs)
         except Exception:  # noqa: BLE001  (a program that has no values here says nothing)
