@@ -7,12 +7,13 @@ import itertools
 import re
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import jax
 
-from . import devices, levels, ranks, validation
+from . import assumed, devices, levels, ranks, validation
 from .annotations import names_in
 from .dims import ImportProblem
 from .program import import_pair, mesh_of, trace
@@ -140,9 +141,9 @@ def by_device(model, sharded, args, sizes: dict[str, int], dims, timeout, valida
     if apart is None or apart[0] >= validation.CLOSE:
         return None
     report = None
-    for unrolled, blocks in itertools.product(loops, devices.BLOCKS):
+    for (blocks, entries), unrolled in itertools.product(devices.WAYS, loops):
         try:
-            whole = devices.Whole(program, blocks)
+            whole = devices.Whole(program, blocks, entries)
             model_too = devices.copied(model, whole, args)
             text = levels.imported(model_too, whole, args, {"devices": 1}, dim_names(dims, args, model), 1, unrolled)
             text, report = decided(text, None, timeout)
@@ -175,13 +176,23 @@ def decided(text: levels.Text, keep: str | Path | None, timeout: float) -> tuple
             Path(keep).write_text(each.text)
         return check(Path(keep) if keep else each.text, timeout=timeout)
 
+    def of_ids(each: levels.Text, report: Report) -> tuple[levels.Text, Report]:
+        """Where the two differ for ids alone that name no entry: of the others."""
+        differ = report.verdict == "refuted" and all(error.code in ("E0401", "E0402") for error in report.errors)
+        if not differ or not (ranges := assumed.ids_alone(each.text)):
+            return each, report
+        skeleton = assumed.assuming(each.imported.skeleton, ranges)
+        within = replace(each, text=assumed.assuming(each.text, ranges), imported=replace(each.imported, skeleton=skeleton))
+        found = checked(within)
+        return (within, found) if found.proved else (each, report)
+
     if text.sized:
         free = levels.freed(text)
         report = checked(free)
         if report.proved and levels.covers(report.conditions, text.imported):
             report.conditions = []
             return free, report
-    report = checked(text)
+    text, report = of_ids(text, checked(text))
     if text.other and not report.proved:
         other = checked(text.other)
         if other.proved:

@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from . import pipelines
+from . import advice, candidates, pipelines
 from .dims import Factor, ImportProblem, Position
 from .reader import Reader
 from .rules import rule
@@ -89,14 +89,14 @@ def out_placed(r: Reader, val: Val, spec) -> Val:
         elif not only_virtual and any(f.axes and prod(g.extent for g in position[:i]) > 1
                                       for i, f in enumerate(position)):
             why = f"out_specs puts the devices' blocks of position {p} of a result one after the other, and what is " \
-                  f"split there is not the first of its dims: {r.spell(f for f in position if not f.virtual)}"
+                  "split there is not the first of its dims"
         if only_virtual and axes:
             f = position[0]
             position = (replace(f, extent=f.extent * r.ranks(axes)), *position[1:])
         pos.append(position)
     if val.marks:
         why = why or (f"out_specs takes the value of one device of a result that is "
-                      f"{r.spell([], val.marks)}: nothing has reduced it")
+                      f"{advice.state(r.spell([], val.marks)).removeprefix(', ')}: nothing has reduced it")
     if why:
         extents = [prod(f.extent for f in p) * r.ranks(axes)
                    for p, axes in zip(val.pos, axes_of(spec, len(val.pos)))]
@@ -130,8 +130,7 @@ def added(r: Reader, val: Val, axes) -> Val:
         if a in over:
             continue
         if split_over(val, a):
-            raise r.problem(f"psum over {a} adds different entries: the value is "
-                            f"{r.spell(val.dims, val.marks)}", "finding")
+            raise r.problem(f"psum over {a} adds different entries: the value is {r.said(val)}", "finding")
         if val.marks.get(a) == "Max":
             raise r.problem(f"psum over {a} of what depends on each device's own maximum: take that of all first, "
                             f'`lax.pmax(x.max(..), "{a}")`', "finding")
@@ -151,7 +150,7 @@ def _pmax(r: Reader, eqn, vals):
         over = [a for a in names_of(eqn.params["axes"]) if val.marks.get(a) == "Max"]
         for a in names_of(eqn.params["axes"]):
             if a not in over and (split_over(val, a) or a in val.marks):
-                raise r.problem(f"pmax over {a} of {r.spell(val.dims, val.marks)}", "finding")
+                raise r.problem(f"pmax over {a} of {r.said(val)}", "finding")
         if over:
             marks = {a: m for a, m in val.marks.items() if a not in over}
             text = r.emit(f'all_reduce("{r.spell(val.dims, val.marks)} -> '
@@ -186,6 +185,8 @@ def _all_gather(r: Reader, eqn, vals):
     p, axes = eqn.params["all_gather_dimension"], names_of(eqn.params["axis_name"])
     if not eqn.params["tiled"]:
         return gathered_apart(r, val, p, axes)
+    if val.text is None and (found := candidates.gathered(r, val, p, axes)):
+        return found
     position = val.pos[p]
     if position and all(f.virtual for f in position):  # alike on all devices
         wide = Factor(None, extent=val.extents()[p] * r.ranks(axes))
@@ -197,7 +198,7 @@ def _all_gather(r: Reader, eqn, vals):
     if f is not position[0]:
         raise r.problem("all_gather of a dim whose axes are not on its first factor")
     if set(axes) - set(f.axes):
-        raise r.problem(f"all_gather over {'/'.join(axes)} of {r.spell([f])}", "finding")
+        raise r.problem(f"all_gather over {'/'.join(axes)} of {r.dim_said(f)}", "finding")
     new = replace(f, axes=tuple(a for a in f.axes if a not in axes), extent=f.extent * r.ranks(axes))
     # What the call takes the value for: its axes last, in its order. The checker compares.
     taken = replace(f, axes=(*new.axes, *axes))
@@ -216,9 +217,9 @@ def gathered_apart(r: Reader, val: Val, p: int, axes) -> Val:
     marks = {val.marks.get(a, "") for a in axes}
     if len(marks) == 1 and marks != {""}:
         return Val(None, inserted, dtype=val.dtype, made=("terms", val, axes, p),
-                   why=f"the devices' terms of a value that is {r.spell([], val.marks)} are used one by one")
+                   why=f"the devices' terms of a value that is {advice.state(r.spell([], val.marks)).removeprefix(', ')} are used one by one")
     if marks != {""}:
-        raise r.problem(f"all_gather over {'/'.join(axes)} of {r.spell(val.dims, val.marks)}", "finding")
+        raise r.problem(f"all_gather over {'/'.join(axes)} of {r.said(val)}", "finding")
     if not any(split_over(val, a) for a in axes):
         return replace(val, pos=inserted, affine=None)
     q = own_position(r, val, axes, "all_gather")
@@ -235,8 +236,7 @@ def own_position(r: Reader, val: Val, axes, name: str) -> int:
     """The position that is split over these axes alone; its first factor says on which device."""
     q = next((i for i, row in enumerate(val.pos) if row and row[0].axes == tuple(axes)), None)
     if q is None:
-        raise r.problem(f"{name} without tiled=True over {'/'.join(axes)} of {r.spell(val.dims, val.marks)}: say "
-                        "tiled=True")
+        raise r.problem(f"{name} without tiled=True over {'/'.join(axes)} of {r.said(val)}: say tiled=True")
     if val.pos[q][0].extent > 1:
         r.cut(val.pos[q][0], 1)
     return q
@@ -258,8 +258,7 @@ def scattered(r: Reader, val: Val, p: int, axes) -> dict[Factor, Factor]:
         raise r.problem("a position of one entry is split")
     f = val.pos[p][0]
     if f.extent % r.ranks(axes):
-        raise r.problem(f"{r.spell([f])} has {f.extent} entries here, for {r.ranks(axes)} devices",
-                        "finding")
+        raise r.problem(f"a dim of {f.extent} entries on each device is to be split over {r.ranks(axes)} devices", "finding")
     return {f: replace(f, axes=(*f.axes, *axes), extent=f.extent // r.ranks(axes))}
 
 
@@ -282,8 +281,8 @@ def summed_blocks(r: Reader, val: Val, p: int, axes) -> Val:
         else:
             for a in axes:
                 if split_over(val, a):
-                    raise r.problem(f"psum_scatter over {a} adds different entries: the value is "
-                                    f"{r.spell(val.dims, val.marks)}", "finding")
+                    raise r.problem(f"psum_scatter over {a} adds different entries: the value is {r.said(val)}",
+                                    "finding")
             val = times(r, val, r.ranks(axes))
         to = scattered(r, val, p, axes)
         after = regroup(val, to)
@@ -334,7 +333,9 @@ def exchanged(r: Reader, val: Val, split: int, concat: int, axes) -> Val:
 @rule("ppermute")
 def _ppermute(r: Reader, eqn, vals):
     (val,) = vals
-    (axis,) = names_of(eqn.params["axis_name"])
+    (axis, *more) = names_of(eqn.params["axis_name"])
+    if more:
+        raise r.problem("a ppermute over several axes at once")
     n, perm = r.dims.mesh[axis], dict(eqn.params["perm"])
     shift = perm.get(0, 0)
     if perm != {j: (j + shift) % n for j in range(n)}:

@@ -256,21 +256,30 @@ COLLECTIVES = {**dict.fromkeys(("psum", "psum2", "psum_invariant"), _reduced("ax
 
 
 class Whole:
-    """A sharded program as one function of whole arrays, whose results are all copies of each result."""
+    """A sharded program as one function of whole arrays, whose results are all copies of each result; with `entries`, each
+    entry along the dims that out_specs splits."""
 
-    def __init__(self, closed, blocks):
-        self.closed, self.blocks = closed, blocks
-        self.copies: list[int] = []
+    def __init__(self, closed, blocks, entries: bool = False):
+        self.closed, self.blocks, self.entries = closed, blocks, entries
+        self.kept: list[tuple[int, tuple[int, ...]]] = []  # of each result the copies, and the dims that are split
 
     def __call__(self, *args):
-        self.copies, self.joined = [], {}
+        self.kept, self.joined = [], {}
         out = run(self.closed.jaxpr, self.closed.consts, jax.tree.leaves(args), self.globally)
         found = []
         for x in out:
-            each = self.joined.get(id(x), (None, None, [x]))[2]
-            self.copies.append(len(each))
-            found += each
+            _, spec, copies = self.joined.get(id(x), (None, (), [x]))
+            split = tuple(p for p, axes in enumerate(spec) if axes) if self.entries else ()
+            self.kept.append((len(copies), split))
+            found += [part for copy in copies for part in apart(copy, split)]
         return found
+
+    def alike(self, results) -> list:
+        """Results of the model as often as this program has other expressions for them."""
+        results = jax.tree.leaves(results)
+        if len(results) != len(self.kept):
+            raise ImportProblem(f"the model has {len(results)} results, the sharded program {len(self.kept)}")
+        return [part for x, (copies, split) in zip(results, self.kept) for _ in range(copies) for part in apart(x, split)]
 
     def globally(self, eqn, vals) -> list:
         name = eqn.primitive.name
@@ -305,29 +314,36 @@ class Whole:
         return results
 
 
-BLOCKS = (Factored, Sliced)
+# Ways to write a program out: how blocks are taken, and whether results are compared entry by entry.
+WAYS = ((Factored, False), (Sliced, False), (Sliced, True))
+ENTRIES = 32  # of a result
+
+
+def apart(x, dims: tuple[int, ...]) -> list:
+    """The entries of an array along some of its dims."""
+    sizes = [x.shape[p] for p in dims]
+    if prod(sizes) > ENTRIES:
+        raise ImportProblem(f"{prod(sizes)} entries are not compared one by one")
+    return [functools.reduce(lambda y, at: lax.index_in_dim(y, at[1], at[0], keepdims=False), reversed(list(zip(dims, index))), x)
+            for index in itertools.product(*map(range, sizes))]
 
 
 def copied(model, whole: Whole, args):
     """The model, with each result as often as the sharded program has other expressions for its copies."""
     jax.make_jaxpr(whole)(*args)
-    copies = whole.copies
 
     @functools.wraps(model)
     def results(*args):
-        out = jax.tree.leaves(model(*args))
-        if len(out) != len(copies):
-            raise ImportProblem(f"the model has {len(out)} results, the sharded program {len(copies)}")
-        return [x for x, n in zip(out, copies) for _ in range(n)]
+        return whole.alike(model(*args))
     return results
 
 
 def compare(whole: Whole, program, report, inputs) -> None:
     """What JAX computes for the program, and for what is written out; a disagreement takes the proof back."""
     out = ranks.computed(lambda *a: whole(*a), inputs)
-    want = ranks.evaluate(program, inputs)
-    apart = validation.difference(out, [x for x, n in zip(want, whole.copies) for _ in range(n)])
-    same = apart < validation.CLOSE
-    report.checks.append(f"device by device: JAX's values of the program {'agree to' if same else 'differ by'} {apart:.0e}")
+    want = whole.alike(ranks.evaluate(program, inputs))
+    far = validation.difference(out, want)
+    same = far < validation.CLOSE
+    report.checks.append(f"device by device: JAX's values of the program {'agree to' if same else 'differ by'} {far:.0e}")
     if not same:
         report.verdict = "unknown"

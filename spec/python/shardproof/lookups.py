@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from jax.lax import GatherScatterMode
 
-from . import divided, rewrites
+from . import candidates, divided, rewrites
 from .dims import Factor
 from .parts import part, put
 from .reader import Reader
@@ -242,6 +242,8 @@ def _gather(r: Reader, eqn, vals):
         at, batched = lookup_dims(eqn)
     except ValueError:
         return rewrites.gathered(r, eqn, [table, indices])
+    if found := candidates.looked_up(table, indices, at, eqn.params["dimension_numbers"]):
+        return found
     if batched and several_in_a_row(eqn, indices):
         return rewrites.gathered(r, eqn, [table, indices])
     ids = replace(indices, pos=indices.pos[:-1])
@@ -263,8 +265,7 @@ def _gather(r: Reader, eqn, vals):
                    why="rows of a block are looked up for ids that other devices have, and are not "
                        "masked with where(mask, rows, 0)")
     if split:
-        raise r.problem(f"look-up in {r.spell(table.pos[at])}, which is split, with ids that count "
-                        "in the whole table", "finding")
+        raise r.problem(f"look-up in {r.dim_said(next(f for f in table.pos[at] if f.axes))}, with ids that count in the whole table", "finding")
     return taken(r, table, ids, at, batched, d, len(eqn.outvars[0].aval.shape))
 
 
@@ -383,7 +384,7 @@ def looked_up(r: Reader, found: Val, w: Window | None) -> Val:
     axes = block_of(r, w)
     if axes is None or not same(w.ids, ids) or w.high.const != f.extent or axes != f.axes:
         raise r.problem("the mask of a look-up in a block does not say 0 <= ids - offset < |block|: "
-                        f"the table is {r.spell([f])} here", "finding")
+                        f"a device's block is {f.extent} entries of {r.dim_said(f)}", "finding")
     if batched:
         got = entry(r, table, ids, at, axes)
         squeezed = len(got.pos) > len(found.pos) and not got.pos[at]
@@ -438,7 +439,7 @@ def entry_at(r: Reader, x: Val, p: int, at: Val) -> Val:
         raise r.problem("an entry by a number that is data, of several dims together or with an index of its own")
     f = x.pos[p][0]
     if f.axes:
-        raise r.problem(f"an entry of {r.spell([f])} by a number: it is split, and each device takes one of its block",
+        raise r.problem(f"an entry of {r.dim_said(f)} by a number: each device takes one of its block",
                         "finding")
     dims = [g for g in x.dims if g != f]
     left = " ".join(f"[{r.spell([g])}]" if g == f else r.spell([g]) for g in x.dims)
@@ -450,7 +451,7 @@ def updated_at(r: Reader, x: Val, update: Val, p: int, at: Val) -> Val:
     """x with one entry of position p replaced, at a number that is moved into the dim, as JAX does."""
     x = r.solid(x, r.node_key("x"))
     if any(f.axes for f in x.pos[p]):
-        raise r.problem(f"an update of one entry of {r.spell(x.pos[p])}: it is split, and each device updates its block",
+        raise r.problem(f"an update of one entry of {r.dim_said(next(f for f in x.pos[p] if f.axes))}: each device updates its block",
                         "finding")
     if len(x.pos[p]) != 1 or at.dims or at.marks:
         raise r.problem("an update at a number that is data, of several dims together or with an index of its own")

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from jax.extend import core as jex_core
 
-from . import rewrites
+from . import candidates, rewrites
 from .dims import Factor
 from .parts import one_factor, part
 from .reader import Reader
@@ -23,8 +23,7 @@ def whole_factor(r: Reader, x: Val, p: int, name: str) -> Factor:
     """The dim of a position, which is not split."""
     f = one_factor(r, x, p)
     if f.axes:
-        raise r.problem(f"`{name}` along {r.spell([f])}, which is split: each device sees its own block",
-                        "finding")
+        raise r.problem(f"`{name}` along {r.dim_said(f)}: each device sees its own block", "finding")
     return f
 
 
@@ -68,8 +67,16 @@ def _cumsum(r: Reader, eqn, vals):
 @rule("top_k")
 def _top_k(r: Reader, eqn, vals):
     x, p = vals[0], eqn.params.get("axis", len(vals[0].pos) - 1)
+    k = eqn.params["k"]
+    if found := candidates.largest(r, x, p, k, largest):
+        return found
     x = r.solid(x, r.node_key())
-    f, k = whole_factor(r, x, p, "top_k"), eqn.params["k"]
+    f = one_factor(r, x, p)
+    return candidates.own(r, x, p, f, k) if f.axes else largest(r, x, p, f, k)
+
+
+def largest(r: Reader, x: Val, p: int, f: Factor, k: int) -> list[Val]:
+    """The k largest entries of a dim, and their indices."""
     if k == 1:
         rest = [g for g in x.dims if g != f]
         spelled = f'{r.spell(x.dims, x.marks)} -> {r.spell(rest, x.marks)}'

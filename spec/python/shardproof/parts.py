@@ -32,8 +32,7 @@ def part(r: Reader, x: Val, p: int, start: int, size: int, key) -> Val:
         one = part(r, replace(x, pos=[*x.pos[:p], (first,), tuple(rest), *x.pos[p + 1:]]), p, start // inner, 1, (*key, "first"))
         return part(r, replace(one, pos=[*one.pos[:p], *one.pos[p + 1:]]), p, start % inner, 1, (*key, "rest"))
     if old := next((f for f in x.pos[p] if f.axes), None):
-        raise r.problem(f"a part is taken of {r.spell([old])}, which is split: each device takes it"
-                        " of its own block", "finding")
+        raise r.problem(f"a part is taken of {r.dim_said(old)}: each device takes it of its own block", "finding")
     if rest:
         return rewrites.moved(r, x, p, -start, size)
     old = first

@@ -36,6 +36,9 @@ CHANGES = {"psum", "psum2", "psum_invariant", "pmax", "all_gather", "all_gather_
            "top_k", "while", "cond"}
 
 
+MOVES = {"transpose", "reshape", "broadcast_in_dim", "squeeze", "expand_dims"}
+
+
 class Reader(Writer):
     """Evaluates a jaxpr on `Val`s. `rules` are in rules.py."""
 
@@ -110,6 +113,7 @@ class Reader(Writer):
 
     def applied(self, eqn, vals: list[Val]) -> list[Val]:
         """The results of one equation."""
+        from . import candidates
         from .rules import rule_of
 
         if (parts := eqn.params.get("axis_index_groups")) and (len(parts) > 1 or list(parts[0]) != sorted(parts[0])):
@@ -119,10 +123,15 @@ class Reader(Writer):
         except ImportProblem as problem:
             problem.place = problem.place or self.place
             raise
+        except (TypeError, ValueError, LookupError, AttributeError, StopIteration) as error:
+            raise self.problem(f"`{eqn.primitive.name}` is not read with these operands ({type(error).__name__}: {error}): write it "
+                               "with others, or mark its function with @shardproof.trusted(reference)") from error
         if isinstance(results, Val):
             results = [results]
         if eqn.primitive.name in CHANGES:  # these make another value of what they are given
             results = [v if v.text is None else replace(v, made=()) for v in results]
+        if eqn.primitive.name in MOVES:
+            results = candidates.in_place(eqn, results)
         for v in results:
             self.whole(v, eqn)
         return [v if v.text is not None or v.place else replace(v, place=self.place) for v in results]

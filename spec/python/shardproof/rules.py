@@ -386,7 +386,10 @@ def constant(v: Val) -> float | None:
 
 @rule("ge", "gt", "le", "lt")
 def _compare(r, eqn, vals):
+    from . import candidates
     name = eqn.primitive.name
+    if name == "lt" and vals[1].literal == 0 and candidates.chosen(vals[0]):  # they count from the front
+        return r.scalar(False, "bool", [virtual(p) for p in vals[0].pos])
     if any(v.text is None for v in vals):
         return Val(None, shape_positions(vals), dtype="bool", made=(name, *vals),
                    why="a comparison with the device's index is used otherwise than in a look-up")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from . import advice
 from .dims import Again, Dims, Factor, ImportProblem, Position
 from .report import Place
 
@@ -160,6 +161,18 @@ class Writer:
         words = [self.dims.name(f) + "".join(f"/{a}" for a in f.axes) for f in factors]
         state = " ".join(f"{mark}_{axis}" for axis, mark in sorted((marks or {}).items()))
         return " ".join(words + ([f"{{{state}}}"] if state else []))
+
+    def dim_said(self, factor: Factor) -> str:
+        """A dim in the words of a user, who has not named it."""
+        size = f"a dim of {factor.extent * self.ranks(factor.axes)} entries"
+        return f"{size} that is split over {' and '.join(factor.axes)}" if factor.axes else size
+
+    def said(self, val: "Val") -> str:
+        """A value in the words of a user: its shape, how it is split, and what is not reduced."""
+        shape = [prod(f.extent * self.ranks(f.axes) for f in position) for position in val.pos]
+        axes = [[a for f in position for a in f.axes] for position in val.pos]
+        spec = ", ".join(advice.names(each) if each else "None" for each in axes)
+        return f"an array of shape {shape}" + (f" as P({spec})" if any(axes) else "") + advice.state(self.spell([], val.marks))
 
     def type_of(self, val: Val, factors=None) -> str:
         dims = self.spell(val.dims if factors is None else factors)
