@@ -298,6 +298,7 @@ class PlanChecker {
 
   std::optional<Counterexample> counterexample(const RefusedOp& refused, size_t f) const {
     const ir::Function& plan = program().functions[f];
+    const Refusal& why = refused.refusal;
     std::vector<denote::Input> inputs;
     for (size_t i = 0; i < refused.operands.size(); ++i) {
       const Operand& operand = refused.operands[i];
@@ -306,12 +307,11 @@ class PlanChecker {
       inputs.push_back({operand.type, operand.number, name, operand.has_gradient});
       if (operand.type.marks.empty())
         inputs.back().index_of = iota_of(plan.body, refused.instr->operands, i);
-      if (!refused.refusal.gradient_only)
-        inputs.back().same_as = same_as(refused.instr->operands, i);
+      if (!why.gradient_only) inputs.back().same_as = same_as(refused.instr->operands, i);
     }
-    const auto find = refused.refusal.gradient_only ? denote::find_adjoint_counterexample
-                                                    : denote::find_counterexample;
-    return find(program(), refused.instr->op, inputs, refused.result_types);
+    const auto find =
+        why.gradient_only ? denote::find_adjoint_counterexample : denote::find_counterexample;
+    return find(program(), refused.instr->op, inputs, refused.result_types, why.only_axis());
   }
 
   void decide(size_t f, PlanReport& report) {

@@ -512,6 +512,19 @@ TEST(Mistakes, WordsOfOtherLanguagesBeginADeclaration) {
               "there are no modules");
 }
 
+TEST(Mistakes, NumbersAreAboutTheAxisOfTheMessage) {
+  for (const char* pattern : {"B M {U_d U_t} -> B M", "B/d M {U_d U_t} -> B/d M"}) {
+    const std::vector<Diagnostic> errors =
+        errors_of(head + "fn f(x: f32[B M]) -> f32[B M] { return x }\n" +
+                  "plan p implements f(x: f32[B/d M]) -> f32[B M] { return all_reduce(\"" +
+                  pattern + "\", x) }\n");
+    ASSERT_FALSE(errors.empty());
+    EXPECT_EQ(errors[0].message, "all_reduce over d of a value that is split over d");
+    ASSERT_TRUE(errors[0].counterexample);
+    EXPECT_THAT(errors[0].counterexample->mesh, HasSubstr("d=2"));
+  }
+}
+
 TEST(Mistakes, AStringInSingleQuotesIsOneError) {
   expect_fix(head + product +
                  "    return all_reduce('B/d M {U_t} -> B/d M', "

@@ -33,16 +33,24 @@ std::vector<Name> only_in(const Calls& own, const Calls& other) {
   return names;
 }
 
-std::map<Name, const ir::Number*> numbers_of(const ir::Function& function,
-                                             const ir::LibraryCall& call) {
-  std::map<Name, const ir::Number*> numbers;
+using Numbers = std::map<ir::ValueId, const ir::Number*>;
+
+Numbers numbers_of(const ir::Function& function) {
+  Numbers numbers;
+  for_each_instr(function.body, [&](const ir::Instr& instr) {
+    if (auto* number = std::get_if<ir::Number>(&instr.op)) numbers[instr.results.at(0)] = number;
+  });
+  return numbers;
+}
+
+std::map<Name, const ir::Number*> arguments_of(const Numbers& numbers,
+                                               const ir::LibraryCall& call) {
+  std::map<Name, const ir::Number*> found;
   for (const auto* arguments : {&call.arguments, &call.defaults})
     for (const ir::LibraryCall::Argument& argument : *arguments)
-      for_each_instr(function.body, [&](const ir::Instr& instr) {
-        auto* number = std::get_if<ir::Number>(&instr.op);
-        if (number && instr.results.at(0) == argument.value) numbers[argument.param] = number;
-      });
-  return numbers;
+      if (const auto number = numbers.find(argument.value); number != numbers.end())
+        found[argument.param] = number->second;
+  return found;
 }
 
 }  // namespace
@@ -60,14 +68,17 @@ std::vector<std::string> calls_that_differ(const ir::Program& program, size_t pl
                     (extra.empty() ? " does not" : " calls " + extra[0]));
   else if (missing.empty() && extra.size() == 1)
     found.push_back(in_plan + " calls " + extra[0] + ", " + in_model + " does not");
+  constexpr size_t most = 4;
+  const Numbers own_numbers = numbers_of(own), model_numbers = numbers_of(model);
   for (const auto& [name, calls] : mine) {
     const auto other = theirs.find(name);
     if (other == theirs.end() || other->second.size() != calls.size()) continue;
     for (size_t i = 0; i < calls.size(); ++i) {
-      const auto given = numbers_of(own, *calls[i]), meant = numbers_of(model, *other->second[i]);
+      const auto given = arguments_of(own_numbers, *calls[i]),
+                 meant = arguments_of(model_numbers, *other->second[i]);
       for (const auto& [param, number] : meant)
         if (const auto here = given.find(param);
-            here != given.end() && here->second->value != number->value)
+            found.size() < most && here != given.end() && here->second->value != number->value)
           found.push_back(param + " of `" + name + "` is " + number->text + " in " + in_model +
                           ", and " + here->second->text + " in " + in_plan);
     }

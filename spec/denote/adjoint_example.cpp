@@ -82,14 +82,15 @@ std::optional<Counterexample> gradients(const Trial& trial, const std::vector<Ty
 std::optional<Counterexample> find_adjoint_counterexample(const ir::Program& program,
                                                           const ir::Op& op,
                                                           const std::vector<Input>& operands,
-                                                          const std::vector<Type>& stated) {
+                                                          const std::vector<Type>& stated,
+                                                          const Axis& about) {
   try {
     const std::vector<Type> types = types_of(operands);
     const std::vector<Type> whole = stated.empty() ? whole_results(op, types) : stated;
     std::vector<Type> results = stated;
     if (results.empty())
       results = candidate_types(whole.at(0), axes_of(shapes_of(op, types, whole)), true);
-    const Sizings sizings(program, shapes_of(op, types, whole));
+    const Sizings sizings(program, shapes_of(op, types, whole), about);
     for (const Sizes& sizes : sizings.all()) {
       const Geometry geometry(sizings.program(), sizes);
       const Trial trial(geometry, op, operands);

@@ -148,11 +148,12 @@ class Attempts {
 
 std::optional<Counterexample> find_counterexample(const ir::Program& program, const ir::Op& op,
                                                   const std::vector<Input>& operands,
-                                                  const std::vector<Type>& stated) {
+                                                  const std::vector<Type>& stated,
+                                                  const Axis& about) {
   try {
     const std::vector<Type> types = types_of(operands);
     const std::vector<Type> results = stated.empty() ? whole_results(op, types) : stated;
-    const Sizings sizings(program, shapes_of(op, types, results));
+    const Sizings sizings(program, shapes_of(op, types, results), about);
     int searches = 0;
     for (const Sizes& sizes : sizings.all()) {
       const Geometry geometry(sizings.program(), sizes);

@@ -7,11 +7,12 @@
 
 namespace shardproof::denote {
 
-/// Sizes of axes and dims to try, fewest devices first, then fewest entries. A large fixed size of
-/// a dim is replaced by a small one.
+/// Sizes of axes and dims to try, fewest devices first, then fewest entries; those that split the
+/// axis `about`, if one is named, before the others. A large fixed size of a dim is replaced by a
+/// small one.
 class Sizings {
  public:
-  Sizings(const ir::Program& program, const std::vector<Shape>& shapes);
+  Sizings(const ir::Program& program, const std::vector<Shape>& shapes, const Axis& about = "");
   const ir::Program& program() const { return program_; }
   const std::vector<Sizes>& all() const { return all_; }
 
@@ -27,10 +28,12 @@ bool integers_by_size(size_t length, size_t budget,
 
 /// Searches for integer values on the devices, at the operands' types, such that the outcome of
 /// `op` does not represent its value at the stated result types (at any type, if none is stated).
-/// Returns none if the search finds none.
+/// Returns none if the search finds none. Of the axis `about` there are two devices, if they show
+/// it.
 std::optional<Counterexample> find_counterexample(const ir::Program& program, const ir::Op& op,
                                                   const std::vector<Input>& operands,
-                                                  const std::vector<Type>& stated);
+                                                  const std::vector<Type>& stated,
+                                                  const Axis& about = "");
 
 /// The same for an op with a right value and a wrong gradient: gradients of the result, at the dual
 /// of a type that fits its value, for which an operand's gradient is not at the dual of its type.
@@ -38,6 +41,7 @@ std::optional<Counterexample> find_counterexample(const ir::Program& program, co
 std::optional<Counterexample> find_adjoint_counterexample(const ir::Program& program,
                                                           const ir::Op& op,
                                                           const std::vector<Input>& operands,
-                                                          const std::vector<Type>& stated);
+                                                          const std::vector<Type>& stated,
+                                                          const Axis& about = "");
 
 }  // namespace shardproof::denote

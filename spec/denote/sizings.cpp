@@ -118,7 +118,7 @@ void add_dims(const ir::Program& program, const Sizes& mesh, const std::map<Name
 
 }  // namespace
 
-Sizings::Sizings(const ir::Program& program, const std::vector<Shape>& shapes) {
+Sizings::Sizings(const ir::Program& program, const std::vector<Shape>& shapes, const Axis& about) {
   program_.dims = program.dims;
   program_.axes = program.axes;
   for (const Sizes& mesh : meshes(program, axes_of(shapes))) {
@@ -127,6 +127,9 @@ Sizings::Sizings(const ir::Program& program, const std::vector<Shape>& shapes) {
       for (const Split& split : shape.dims) dims.add(split, mesh);
     add_dims(program_, mesh, dims.least(), shapes, all_);
   }
+  if (!about.empty())
+    std::stable_partition(all_.begin(), all_.end(),
+                          [&](const Sizes& sizes) { return sizes.axis(about) > 1; });
 }
 
 namespace {

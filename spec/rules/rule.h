@@ -36,6 +36,8 @@ struct Refusal {
   std::vector<Axis> axes = {};  ///< the mesh axes at fault
   bool gradient_only =
       false;  ///< the value is right but its gradient is wrong: I mixed with another state
+
+  Axis only_axis() const { return axes.size() == 1 ? axes[0] : Axis(); }  ///< empty for several
 };
 
 /// An operand as the rules see it.
