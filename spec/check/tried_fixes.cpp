@@ -143,17 +143,15 @@ class FixTrial {
     fix.checked = outcome == AfterEdit::proved;
     if (fix.checked || depth == 0 || fix.edits.empty()) return fix.checked;
     const int32_t file = fix.edits[0].range.file;
-    // The shortest: each next fix alone before any that takes another one.
-    for (int further = 0; further < depth; ++further)
-      for (const auto& [message, text] : next.texts) {
-        // A step of the same kind at another place is in the edit.
-        const bool again = fix.message.ends_with(message);
-        Fix both{again ? fix.message : fix.message + ", then " + message,
-                 line_edits(file, file_.sources.file(file).text, text), false, ""};
-        if (both.edits.empty() || !run_on(diagnostic, plan, both, further)) continue;
-        fix = std::move(both);
-        return true;
-      }
+    for (const auto& [message, text] : next.texts) {
+      // A step of the same kind at another place is in the edit.
+      const bool again = fix.message.ends_with(message);
+      Fix both{again ? fix.message : fix.message + ", then " + message,
+               line_edits(file, file_.sources.file(file).text, text), false, ""};
+      if (both.edits.empty() || !run_on(diagnostic, plan, both, depth - 1)) continue;
+      fix = std::move(both);
+      return true;
+    }
     return false;
   }
 
@@ -165,7 +163,12 @@ class FixTrial {
     const auto error =
         std::find_if(plan.diagnostics.begin(), plan.diagnostics.end(), told_as_error);
     if (error == plan.diagnostics.end()) return next;
-    for (const Fix& fix : error->fixes) {
+    // A copy that is made a sum is reduced again later: the last choice.
+    std::vector<Fix> fixes = error->fixes;
+    std::stable_partition(fixes.begin(), fixes.end(), [](const Fix& fix) {
+      return fix.edits.empty() || fix.edits[0].text.find("zero_nonroot(") == std::string::npos;
+    });
+    for (const Fix& fix : fixes) {
       if (fix.edits.empty() || next.texts.size() == most) continue;
       const int32_t id = fix.edits[0].range.file;
       if (id >= 0 && sources.file(id).path == path)
