@@ -80,6 +80,17 @@ TEST(Assumptions, ASizeInAnIntegersPlaceIsAWholeNumber) {
   EXPECT_EQ(assumed(same("roll(\"B/t [N]\", x, by=2*|N|)")), none);
 }
 
+TEST(Assumptions, WhatIsStatedIsNotRepeated) {
+  const auto entry = [](const std::string& stated) {
+    return "fn f(x: f32[B N], n: i32[]) -> f32[B] {\n" + stated +
+           "\nreturn read(\"B [N] -> B\", x, at=n) }\n"
+           "plan p implements f(x: f32[B/t N], n: i32[]) -> f32[B/t] {"
+           " return read(\"B/t [N] -> B/t\", x, at=n) }\n";
+  };
+  EXPECT_EQ(assumed(entry("assume 0 <= n <= |N| - 1")), Texts{"0 <= n <= |N| - 1"});
+  EXPECT_EQ(assumed(entry("assume 0 <= n <= |N|")), (Texts{"0 <= n <= |N|", "n + 1 <= |N|"}));
+}
+
 TEST(Assumptions, TheSizesOfTheParts) {
   const std::string dims = "dim P\nrequire 2 * |N| <= |P|\n";
   const std::string model = "fn f(x: f32[B P]) -> f32[B P] { return x }\n";

@@ -1,4 +1,6 @@
 // Slices of a dim: read, write, concat, roll, rev, one entry.
+#include <algorithm>
+
 #include "spec/lower/context.h"
 
 namespace shardproof::lower {
@@ -33,10 +35,21 @@ namespace {
 
 bool holds(Context& c, Nf condition) { return condition == c.a.number(1); }
 
-/// Assumes 0 <= start and start + length <= whole, unless they are known.
+/// Whether an `assume` of the function gives gap >= 0.
+bool stated(Context& c, Nf gap) {
+  return std::any_of(c.bounds.begin(), c.bounds.end(), [&](const Condition& bound) {
+    const Nf entry = c.as_index(bound.left);
+    if (bound.op == "<=") return c.a.known_nonnegative(c.a.sub(gap, c.a.sub(bound.right, entry)));
+    if (bound.op == ">=") return c.a.known_nonnegative(c.a.sub(gap, c.a.sub(entry, bound.right)));
+    return false;
+  });
+}
+
+/// Assumes 0 <= start and start + length <= whole, unless they are known or stated.
 void assume_inside(Context& c, const Site& site, size_t operand, Nf start, Nf length, Nf whole) {
-  const bool low = holds(c, c.a.le0(c.a.neg(start)));
-  const bool high = holds(c, c.a.le0(c.a.sub(c.a.add(start, length), whole)));
+  const Nf after = c.a.sub(c.a.add(start, length), whole);
+  const bool low = holds(c, c.a.le0(c.a.neg(start))) || stated(c, start);
+  const bool high = holds(c, c.a.le0(after)) || stated(c, c.a.neg(after));
   if (low && high) return;
   const Name name =
       site.frame.top ? site.frame.function.values.at(site.instr.operands.at(operand)).name : "";
