@@ -23,14 +23,14 @@ std::optional<Threshold> threshold(Engine& g, AtomId a, const VarSet& bound) {
   Nf cut = high ? plus : g.sub(g.one, minus);  // cut - v <= 0, or v - cut + 1 <= 0
   if (!g.integer(cut) || !g.free_of(cut).empty()) return std::nullopt;
   if (g.fault == Fault::threshold_range) return Threshold{v, a, cut, high};
-  if (!g.at_least(cut, 1) || !g.at_least(g.sub(g.vars[v].range, cut), 1)) return std::nullopt;
+  if (!g.at_least(cut, 1) || !g.at_least(g.sub(g.vars[v].range, cut), 0)) return std::nullopt;
   return Threshold{v, a, cut, high};
 }
 
 }  // namespace
 
-/// The sum over v of [v >= K] b(v) runs over range - K values; that of (1 - [v >= K]) a(v) over K
-/// values.
+/// The sum over v of [v >= K] b(v) runs over range - K values, if there are any, and else is what
+/// the first K leave of the whole sum; that of (1 - [v >= K]) a(v) runs over K values.
 Nf Engine::sum_thresholds(const VarSet& bound, Nf body, bool* done) {
   std::optional<Threshold> found;
   for (const Term& t : Poly(terms(body)))
@@ -54,13 +54,19 @@ Nf Engine::sum_thresholds(const VarSet& bound, Nf body, bool* done) {
       if (t.mono == u.mono && t.coef == -u.coef) off = add(off, monomial(t.mono, t.coef));
   plain = sub(plain, off), with = add(with, off);
   const VarSet avoid = set_union(free_of(body), bound), others = set_minus(bound, {found->v});
-  auto part = [&](Nf f, bool high) {
-    if (f == zero) return zero;
-    Nf length = high ? sub(vars[found->v].range, found->cut) : found->cut;
-    VarId u = scratch(length, avoid);
+  // A variable has a range of at least 1, and the part above the cut may be empty.
+  const Nf above = sub(vars[found->v].range, found->cut);
+  const bool some_above = fault == Fault::threshold_range || at_least(above, 1);
+  auto piece = [&](Nf f, bool high) {
+    VarId u = scratch(high ? above : found->cut, avoid);
     Nf at = high ? add(var(u), found->cut) : var(u);
     VarSet inside = set_union(others, {u});
     return sum(inside, substitute(f, {{found->v, at}}));
+  };
+  auto part = [&](Nf f, bool high) {
+    if (f == zero) return zero;
+    if (high && !some_above) return sub(sum(bound, f), piece(f, false));
+    return piece(f, high);
   };
   return add(sum(bound, plain), add(part(with, found->high), part(off, !found->high)));
 }

@@ -18,6 +18,7 @@
 #include "spec/check/needs.h"
 #include "spec/check/notes.h"
 #include "spec/check/owed.h"
+#include "spec/check/padded_claim.h"
 #include "spec/check/pipelines.h"
 #include "spec/check/second_leg.h"
 #include "spec/check/shown_indices.h"
@@ -97,9 +98,10 @@ class PlanChecker {
     report.verdict = verdict_of(report.diagnostics);
     if (report.verdict == Verdict::proved) decide(f, report);
     verdicts_[f] = report.verdict;
+    if (const auto of = plan.claims_for) verdicts_[*of] = worse(verdicts_[*of], report.verdict);
     if (plan.trusted) trusting_[f].push_back(plan.name);
     report.trusting = trusting_[f];
-    if (report.verdict == Verdict::proved && !plan.trusted)
+    if (report.verdict == Verdict::proved && !plan.trusted && !plan.claims_for)
       for (Diagnostic& note : notes_of(program(), f, types_[f]))
         report.diagnostics.push_back(std::move(note));
     return report;
@@ -172,8 +174,8 @@ class PlanChecker {
   void note_undecided(size_t f) {
     const ir::Function& function = program().functions[f];
     for_each_instr(function.body, [&](const ir::Instr& instr) {
-      if (std::holds_alternative<ir::Ring>(instr.op) && function.has_claim() && !function.model)
-        undecided_[f] = "U0001";
+      const bool alone = function.has_claim() && !function.model && !function.claim;
+      if (std::holds_alternative<ir::Ring>(instr.op) && alone) undecided_[f] = "U0001";
       if (auto* call = std::get_if<ir::Call>(&instr.op); call && undecided_[f].empty())
         undecided_[f] = undecided_[call->function];
       if (auto* grad = std::get_if<ir::Grad>(&instr.op); grad && undecided_[f].empty())
@@ -486,13 +488,13 @@ class PlanChecker {
     for_each_instr(plan.body, [&](const ir::Instr& instr) {
       auto* size = std::get_if<ir::SizeOf>(&instr.op);
       const bool permutes = std::holds_alternative<ir::Ppermute>(instr.op);
-      if (!(size && size->axis) && !permutes) return;
+      if (plan.claim || (!(size && size->axis) && !permutes)) return;
       report.diagnostics.push_back(unknown(
           "E0404", instr.place.range,
           permutes ? "a rotation by blocks depends on the mesh, and the plan has no model"
                    : "|" + size->name + "| is in the plan's values, and the plan has no model"));
     });
-    mesh_in_sizes(report);
+    if (!plan.claim) mesh_in_sizes(report);
     note_assumptions(report, assumptions_of(program(), report.function));
     report.verdict = verdict_of(report.diagnostics);
     report.proof = "rules";
@@ -701,10 +703,6 @@ void name_claims(const std::vector<LibraryClaim>& claims, std::vector<PlanReport
   }
 }
 
-}  // namespace
-
-namespace {
-
 /// Adds notes at the end, each to the plan that contains it.
 void add_notes(const std::vector<Diagnostic>& notes, const ir::Program& program,
                std::vector<PlanReport>& plans, std::vector<Diagnostic>& of_file) {
@@ -759,7 +757,7 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
     if (!function.has_claim()) {
       checker.note_undecided(f);
       for (Diagnostic& diagnostic : checker.owed(f))
-        result.diagnostics_.push_back(std::move(diagnostic));
+        if (!function.made_for_pads) result.diagnostics_.push_back(std::move(diagnostic));
     } else if (options.only.empty() ? asked[f] || !own[f].empty()
                                     : options.only == function.name && !function.imported)
       reports[f] = checker.guarded_run(f, std::move(own[f]));
@@ -768,7 +766,7 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
   }
   for (size_t f : result.resolved_.plans)
     if (auto found = reports.find(f); found != reports.end())
-      result.plans_.push_back(std::move(found->second));
+      result.plans_.push_back(with_claim(program, reports, f));
   const auto explain_names = [&](std::vector<Diagnostic>& diagnostics) {
     tell_aliases(program, diagnostics);
     show_names(program, diagnostics);

@@ -138,6 +138,19 @@ std::vector<Divisibility> all_conditions(const CheckedProgram& checked) {
   return conditions;
 }
 
+namespace {
+
+/// Whether each dim that pads another is larger: where they are equal, nothing is padded.
+bool pads_something(const ir::Program& program, const denote::Sizes& sizes) {
+  return std::all_of(program.dims.begin(), program.dims.end(), [&](const auto& each) {
+    const auto& [name, info] = each;
+    return !info.pads ||
+           program.size(Dim{{name}}, sizes.dims) > program.size(Dim{{*info.pads}}, sizes.dims);
+  });
+}
+
+}  // namespace
+
 std::optional<denote::Sizes> mesh_sizes(const ir::Program& program,
                                         const std::vector<Divisibility>& conditions,
                                         std::mt19937_64& rng, const MeshWish& wish) {
@@ -154,6 +167,7 @@ std::optional<denote::Sizes> mesh_sizes(const ir::Program& program,
     for (const auto& [name, size] : wish.given)
       if (const auto dim = sizes.dims.find(name); dim != sizes.dims.end()) dim->second = size;
     meet(program, conditions, wish, sizes, static_cast<int64_t>(rng() % 2));
+    if (tries < 200 && !pads_something(program, sizes)) continue;
     if (has_given(sizes, wish.given) && fits(program, conditions, wish, sizes)) return sizes;
   }
   return std::nullopt;

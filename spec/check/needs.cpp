@@ -27,8 +27,10 @@ std::vector<size_t> may_need(const ir::Program& program, const ir::Function& fun
 std::vector<bool> asked_for(const Resolved& resolved) {
   const std::vector<ir::Function>& functions = resolved.program.functions;
   std::vector<std::vector<size_t>> needs;
-  for (const ir::Function& function : functions)
+  for (const ir::Function& function : functions) {
     needs.push_back(may_need(resolved.program, function));
+    if (function.claim) needs.back().push_back(*function.claim);
+  }
   for (size_t f = 0; f < functions.size(); ++f) {
     if (!functions[f].implements_grad) continue;
     for (const auto& of : {functions[f].model, functions[f].after})

@@ -58,9 +58,9 @@ std::optional<SourceRange> begin_of_body(const Sources& sources, const ir::Funct
 Fix fix_of(const Sources& sources, const ir::Program& program, const ir::Function& caller,
            const lower::Unmet& unmet) {
   const bool plan = caller.kind == ir::Function::Kind::plan;
-  if (plan && !caller.model)
-    return {"state what it implements: its model can assume it", {}, false, ""};
-  const ir::Function& fn = plan ? program.functions.at(*caller.model) : caller;
+  const auto& model = caller.claim ? program.functions.at(*caller.claim).model : caller.model;
+  if (plan && !model) return {"state what it implements: its model can assume it", {}, false, ""};
+  const ir::Function& fn = plan ? program.functions.at(*model) : caller;
   const auto leaf = parameter_of(caller, unmet.argument);
   if (!leaf || *leaf >= fn.params.size())
     return {

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 #include "spec/check/budget.h"
 #include "spec/check/claim.h"

@@ -110,6 +110,8 @@ class Equations {
         return text + " = (" + latex::names(dim.of, "\\,") + ")";
       case DimDecl::Kind::size:
         return text + "\\text{ of }" + latex::expression(*dim.size);
+      case DimDecl::Kind::pads:
+        return text + "\\text{ pads }" + latex::names(dim.of);
     }
     return text;
   }

@@ -22,6 +22,7 @@ struct DimInfo {
   std::string shown;   ///< the printed name: local dims of two bodies may share it
   bool local = false;  ///< declared in a body
   SourceRange range;
+  std::optional<Name> pads = {};  ///< `dim P pads V`: it is at least V
 };
 
 struct AxisInfo {
@@ -143,6 +144,10 @@ struct Function {
   /// is resolved as one of the first, and spec/check picks by the types of the arguments.
   Name instance_of = {};               ///< the plan as written; empty: not such a plan
   std::vector<size_t> instances = {};  ///< with this one: R on each such axis first, I on each last
+  /// Made for a claim with pads (spec/resolve/pads.h), not written. A plan whose results are padded
+  /// has no model itself: `claim` calls it, has its name and is what implements the model.
+  bool made_for_pads = false;
+  std::optional<size_t> claim = {}, claims_for = {};
 };
 
 /// The name with `f{I_t R_d}` as `f_I_t_R_d`.

@@ -126,6 +126,7 @@ class Context {
   void check_call(size_t callee, const Site& site);
   /// Declares l OP r, which is assumed. Returns false if it was already known.
   bool declare(Nf l, const std::string& op, Nf r);
+  void declare_gap(Nf l, const std::string& op, Nf r);
 
   // assumptions
   void assume(const std::string& text) {

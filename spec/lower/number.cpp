@@ -211,6 +211,13 @@ bool Context::declare(Nf l, const std::string& op, Nf r) {
   return true;
 }
 
+/// Of sizes: a bound of indices, such as |V| <= |P| for an index below |V|.
+void Context::declare_gap(Nf l, const std::string& op, Nf r) {
+  const bool greater = op == ">" || op == ">=", weak = op == ">=" || op == "<=";
+  const Nf gap = a.add(greater ? a.sub(l, r) : a.sub(r, l), a.number(weak ? 1 : 0));
+  if (a.known_integer(gap) && a.length(gap) > 1) a.declare_range(gap);
+}
+
 /// Uses positivity and divisibility. Other conditions only appear in the report. Skips conditions
 /// that are already known.
 void Context::require(const ir::Arith& condition, const Frame* frame) {
@@ -226,8 +233,9 @@ void Context::require(const ir::Arith& condition, const Frame* frame) {
   }
   const bool ordered = op == ">" || op == ">=" || op == "<" || op == "<=";
   if (condition.kind == ir::Arith::Kind::op && ordered) {
-    if (!declare(arith(condition.args.at(0), frame), op, arith(condition.args.at(1), frame)))
-      return;
+    const Nf left = arith(condition.args.at(0), frame), right = arith(condition.args.at(1), frame);
+    if (!declare(left, op, right)) return;
+    if (frame == nullptr) declare_gap(left, op, right);
   } else if (op == "==" && condition.args.at(0).text == "%" &&
              condition.args.at(0).args.size() == 2) {
     const ir::Arith& mod = condition.args[0];

@@ -111,10 +111,8 @@ std::optional<ir::Assumption> assumption_of(Body& body, const syntax::Assume& as
 
 void check_assumed_parameters(Body& body) {
   const ir::Function& f = body.function;
-  if (!f.model) return;
   const size_t before = body.world.errors();
-  for (const ir::Assumption& each :
-       body.world.program.assumptions(body.world.program.functions.at(*f.model))) {
+  for (const ir::Assumption& each : body.world.program.assumptions(f)) {
     if (each.leaf >= f.params.size()) continue;
     const ir::Value& param = f.values[f.params[each.leaf]];
     for (const auto& [axis, mark] : param.type.marks) {

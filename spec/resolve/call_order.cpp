@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "spec/resolve/pads.h"
 #include "spec/resolve/signatures.h"
 #include "spec/resolve/types.h"
 
@@ -161,6 +162,7 @@ std::vector<size_t> order_functions(World& world) {
   for (size_t entity : order) {
     FunctionEntity& function = world.functions[entity];
     if (function.generic || world.files[function.file].library) continue;
+    add_padded_model(world, function);
     function.index = world.program.functions.size();
     ir::Function& entry = world.program.functions.emplace_back();
     const syntax::FunctionDecl& decl = *function.decl;
@@ -178,6 +180,7 @@ std::vector<size_t> order_functions(World& world) {
         const bool named = !name.empty() && !path.empty();
         entry.result_names.push_back(named ? name + "." + path : name.empty() ? path : name);
       });
+    add_padded_claim(world, function);
   }
   note_instances(world);
   return order;

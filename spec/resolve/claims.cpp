@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "spec/resolve/in_order.h"
+#include "spec/resolve/pads.h"
 #include "spec/resolve/signatures.h"
 #include "spec/resolve/types.h"
 
@@ -55,11 +56,13 @@ class Claim {
       entity_.bad = true;
       return;
     }
-    function.model = *model_->index;
+    // A plan with padded results has another function for its claim.
+    if (!entity_.padded_claim) function.model = entity_.padded_model.value_or(*model_->index);
     if (decl_.implements->grad)
       check_gradient(function);
     else
       check_plan();
+    check_padded_claim(world_, entity_, *model_);
   }
 
   void check_plan() {
@@ -132,13 +135,12 @@ class Claim {
     const std::vector<Type> mine = leaves(own), theirs = leaves(model);
     if (mine.size() != theirs.size()) return false;  // of a refused layout
     for (size_t i = 0; i < mine.size(); ++i) {
-      if (same_positions(world_, mine[i], theirs[i]) && same_class(mine[i].dtype, theirs[i].dtype))
-        continue;
+      const bool positions = same_but_padded(world_, mine[i], theirs[i]);
+      if (positions && same_class(mine[i].dtype, theirs[i].dtype)) continue;
       refuse(range,
              what + " is " + to_string(mine[i]) + ", and in the model " + to_string(theirs[i]));
       world_.diagnostics.back().types = {to_string(mine[i]), to_string(theirs[i])};
-      if (!same_positions(world_, mine[i], theirs[i]) &&
-          sorted_dims(mine[i]) == sorted_dims(theirs[i]))
+      if (!positions && sorted_dims(mine[i]) == sorted_dims(theirs[i]))
         world_.diagnostics.back().fixes.push_back(
             {"its dims are those of the model in another order", {}, false, ""});
       return false;
@@ -176,10 +178,24 @@ class Claim {
                                           std::to_string(wrt.size()) + " gradients");
     for (size_t i = 0; i < wrt.size(); ++i)
       if (!same(entity_.results[i], model_->params[wrt[i]].type, entity_.written_results[i]->range,
-                "the gradient"))
+                "the gradient") ||
+          !padded_like(wrt[i], i))
         return;
     fill_wrt(function, wrt);
     if (decl_.after) check_after(function);
+  }
+
+  /// A gradient is padded as its parameter is.
+  bool padded_like(size_t param, size_t result) {
+    const std::vector<Type> mine = leaves(entity_.results[result]),
+                            own = leaves(entity_.params[param].type);
+    for (size_t i = 0; i < mine.size() && i < own.size(); ++i) {
+      if (same_positions(world_, mine[i], own[i])) continue;
+      refuse(entity_.written_results[result]->range,
+             "the gradient is " + to_string(mine[i]) + ", and its parameter " + to_string(own[i]));
+      return false;
+    }
+    return true;
   }
 
   std::vector<size_t> chosen() {

@@ -12,7 +12,7 @@ namespace {
 
 bool same_declaration(const ir::DimInfo& a, const ir::DimInfo& b) {
   auto size = [](const ir::DimInfo& info) { return info.size ? ir::to_string(*info.size) : ""; };
-  return a.kind == b.kind && a.of == b.of && size(a) == size(b);
+  return a.kind == b.kind && a.of == b.of && size(a) == size(b) && a.pads == b.pads;
 }
 
 bool contains(const std::vector<Name>& names, const Name& name) {
@@ -108,9 +108,10 @@ class DimDeclarer {
     if (!fresh && !same_declaration(known->second, info) && !contains_index(files)) {
       const bool gives =
           info.kind == ir::DimInfo::Kind::group || (info.size && is_closed(*info.size));
-      if (gives && known->second.kind == ir::DimInfo::Kind::plain && reaches_all(files))
+      if (gives && known->second.kind == ir::DimInfo::Kind::plain && reaches_all(files)) {
+        info.pads = known->second.pads;
         known->second = info;
-      else
+      } else
         differs(name, info.range, known->second.range);
     }
     files.push_back(index_);
@@ -158,6 +159,14 @@ std::optional<ir::DimInfo> dim_info(
     return info;
   }
   if (decl.kind == Kind::plain) return info;
+  if (decl.kind == Kind::pads) {
+    const Name& padded = decl.of.at(0);
+    if (contains(known_dims, padded))
+      info.pads = padded;
+    else
+      world.unknown("dim", padded, decl.range, known_dims);
+    return info;
+  }
   info.kind = decl.kind == Kind::alias ? ir::DimInfo::Kind::alias : ir::DimInfo::Kind::group;
   info.of = decl.of;
   for (size_t i = 0; i < info.of.size(); ++i) {

@@ -1,5 +1,6 @@
 // Records and layouts: flattens their fields, and compares layouts with their records.
 #include "spec/resolve/in_order.h"
+#include "spec/resolve/pads.h"
 #include "spec/resolve/types.h"
 
 namespace shardproof::resolution {
@@ -67,7 +68,7 @@ void compare(World& world, const Types& record, const Types& layout, const std::
               path.empty() ? record.names[i] : path + "." + record.names[i], range);
     return;
   }
-  const bool same = same_positions(world, record.leaf, layout.leaf) &&
+  const bool same = same_but_padded(world, layout.leaf, record.leaf) &&
                     same_class(record.leaf.dtype, layout.leaf.dtype);
   if (!same)
     refuse("the field `" + path + "` is " + to_string(layout.leaf) + ", and in the record " +

@@ -5,6 +5,7 @@
 #include "spec/resolve/declarations.h"
 #include "spec/resolve/files.h"
 #include "spec/resolve/functions.h"
+#include "spec/resolve/pads.h"
 #include "spec/resolve/schedules.h"
 #include "spec/resolve/signatures.h"
 #include "spec/resolve/types.h"
@@ -31,7 +32,11 @@ Resolved collect(World& world) {
   for (const auto& [name, entity] : world.files[root].functions)
     if (world.functions[entity].index) result.named.push_back(*world.functions[entity].index);
   for (const FunctionEntity& entity : world.functions)
-    if (entity.index && entity.bad) result.broken[*entity.index] = true;
+    for (const std::optional<size_t>& each : {entity.index, entity.padded_claim})
+      if (each && entity.bad) result.broken[*each] = true;
+  for (const FunctionEntity& entity : world.functions)
+    if (entity.padded_model && resolution::has_bad_model(world, entity))
+      result.broken[*entity.padded_model] = true;
   result.notes = resolution::unused(world);
   for (const resolution::FileScope& file : world.files)
     for (const auto& [name, schedule] : file.schedules)
@@ -51,14 +56,20 @@ Resolved resolve(Sources& sources, syntax::File file, const std::string& path,
   Resolved result;
   if (resolution::load(world, path, std::move(file), reader)) {
     resolution::declare_files(world);
+    resolution::check_pads(world);
     resolution::check_schedules(world);
     resolution::check_layouts(world);
     resolution::read_signatures(world);
     const std::vector<size_t> order = resolution::order_functions(world);
     resolution::note_library_gradients(world);
     resolution::check_claims(world);
-    for (size_t entity : order)
-      if (world.functions[entity].index) resolution::read_function(world, world.functions[entity]);
+    for (size_t entity : order) {
+      FunctionEntity& function = world.functions[entity];
+      if (!function.index) continue;
+      resolution::read_padded_model(world, function);
+      resolution::read_function(world, function);
+      resolution::read_padded_claim(world, function);
+    }
     resolution::check_saved(world);
     result = collect(world);
   }

@@ -145,6 +145,11 @@ class StatementReader {
     }
     auto info = dim_info(body_.world, node, i, known, size);
     if (!info) return;
+    if (info->pads) {
+      body_.error("E0109", info->range, "`pads` is for the dims of a file",
+                  "types of parameters and results have them");
+      return;
+    }
     std::vector<Name> of;  // a dim after `;` may stand for a group
     for (const Name& factor : info->of) {
       auto local = body_.scope->dims.find(factor);

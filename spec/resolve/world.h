@@ -69,6 +69,9 @@ struct FunctionEntity {
   std::vector<const syntax::TypeExpr*> written_results = {};
   std::vector<Types> results = {};
   std::vector<Name> result_names = {};
+  /// Into Program::functions, if it implements a model with pads: see pads.h.
+  std::optional<size_t> padded_model = std::nullopt, padded_claim = std::nullopt;
+  bool padded_results = false;
   bool unreadable = false;  ///< its signature has an error
   bool bad = false;         ///< it has an error anywhere
 };

@@ -117,8 +117,8 @@ struct Loop {
 
 struct DimDecl {
   std::vector<Name> names;
-  enum class Kind { plain, alias, group, size } kind = Kind::plain;
-  std::vector<Name> of;  ///< alias: one name; group: its factors
+  enum class Kind { plain, alias, group, size, pads } kind = Kind::plain;
+  std::vector<Name> of;  ///< alias, pads: one name; group: its factors
   std::optional<Expr> size;
   SourceRange range;
 };

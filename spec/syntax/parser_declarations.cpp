@@ -100,8 +100,12 @@ DimDecl Parser::dim_declaration() {
   DimDecl result;
   const uint32_t begin = peek().begin;
   do result.names.push_back(name("the name of a dim"));
-  while (at_word() && !at_next_line());
-  if (accept("=")) {
+  while (at_word() && !at("pads") && !at_next_line());
+  if (accept("pads")) {
+    result.kind = DimDecl::Kind::pads;
+    result.of.push_back(name("the dim that is padded"));
+  }
+  if (result.kind == DimDecl::Kind::plain && accept("=")) {
     const bool alone =
         at_word() && !is_reserved(peek().text) && peek(1).kind != Token::Kind::symbol;
     if (alone) {

@@ -83,6 +83,8 @@ std::string print_dim(const DimDecl& dim) {
       return text + " = (" + join(dim.of, " ") + ")";
     case DimDecl::Kind::size:
       return text + " = " + print_sum(*dim.size);
+    case DimDecl::Kind::pads:
+      return text + " pads " + join(dim.of, " ");
   }
   return text;
 }

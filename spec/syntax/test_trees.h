@@ -197,8 +197,9 @@ class TreeMaker {
   DimDecl dim() {
     DimDecl result;
     result.names = some(dims_);
-    result.kind = static_cast<DimDecl::Kind>(below(4));
-    if (result.kind == DimDecl::Kind::alias) result.of = {one_of(dims_)};
+    result.kind = static_cast<DimDecl::Kind>(below(5));
+    if (result.kind == DimDecl::Kind::alias || result.kind == DimDecl::Kind::pads)
+      result.of = {one_of(dims_)};
     if (result.kind == DimDecl::Kind::group) result.of = {one_of(dims_), one_of(dims_)};
     if (result.kind == DimDecl::Kind::size) {
       // One dim's only; and a name alone is another dim.

@@ -22,10 +22,10 @@ constexpr std::array<Words, 10> declarations = {"import", "mesh", "const", "conf
                                                 "layout", "fn",   "plan",  "trusted", "schedule"};
 constexpr std::array<Words, 6> statements = {"return", "next", "emit", "dim", "require", "assume"};
 constexpr std::array<Words, 4> loops = {"scan", "ring", "pipeline", "stages"};
-constexpr std::array<Words, 21> others = {
-    "from", "of",  "implements", "after", "wrt",   "grad", "value_and_grad",
-    "in",   "as",  "reverse",    "over",  "or",    "and",  "not",
-    "true", "for", "false",      "let",   "zeros", "each", "with"};
+constexpr std::array<Words, 22> others = {
+    "from",  "of",      "implements", "after", "wrt",  "grad", "value_and_grad", "in",
+    "as",    "reverse", "over",       "or",    "and",  "not",  "true",           "for",
+    "false", "let",     "zeros",      "each",  "with", "pads"};
 
 }  // namespace
 

@@ -4,7 +4,7 @@ if exists('b:current_syntax') | finish | endif
 syntax keyword shardDeclaration import mesh const config record layout fn plan trusted schedule dim
 syntax keyword shardStatement return next emit require assume let
 syntax keyword shardLoop scan ring pipeline stages for in over by reverse
-syntax keyword shardClaim from of as implements after wrt grad value_and_grad each with
+syntax keyword shardClaim from of as implements after wrt grad value_and_grad each with pads
 syntax keyword shardOperatorWord and or not
 syntax keyword shardConstant true false zeros
 syntax keyword shardDtype f64 f32 bf16 f16 f8 i32 u32 bool float key
