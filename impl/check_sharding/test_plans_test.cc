@@ -59,6 +59,26 @@ TEST(TestPlans, ARightPlanAndItsDerivedBackwardAgree) {
       << result.out;
 }
 
+/// `limit`: below which entries the step takes.
+std::string padded_step(const std::string& limit) {
+  return "mesh t\ndim M V\ndim P pads V\n"
+         "fn step(w g: f32[V M]) -> (w1: f32[V M]) { return w - g }\n"
+         "plan step_t implements step(w g: f32[P/t M]) -> (w1: f32[P/t M]) {\n"
+         "    inside = expand(\"P/t -> P/t M\", iota(\"P/t\") < " +
+         limit +
+         ")\n"
+         "    return where(inside, w - g, 7 * w)\n"
+         "}\n";
+}
+
+TEST(TestPlans, OfAPaddedResultTheEntriesOfTheModelAreCompared) {
+  const Tested right = test(padded_step("|V|")), wrong = test(padded_step("|V| - 1"));
+  EXPECT_EQ(right.code, 0) << right.out << right.err;
+  EXPECT_TRUE(right.says("agrees   step_t implements step: 20 cases\n")) << right.out;
+  EXPECT_EQ(wrong.code, 1) << wrong.out << wrong.err;
+  EXPECT_TRUE(wrong.says("differs  step_t implements step\n")) << wrong.out;
+}
+
 TEST(TestPlans, AWrongPlanIsShownAtItsSmallestCase) {
   const Tested result = test(wrong);
   EXPECT_EQ(result.code, 1);

@@ -11,6 +11,7 @@
 
 #include "properties/generators/shard_files.h"
 #include "properties/laws/symbolic_plan.h"
+#include "spec/check/padded_claim.h"
 
 namespace shardproof::properties {
 namespace {
@@ -87,7 +88,8 @@ size_t ops_of(const ir::Program& program, const ir::Block& block) {
   return count;
 }
 
-/// Every dim at least 2 (shape 0) or unequal (shape 1 and on), and a multiple of the axes on it.
+/// Every dim at least 2 (shape 0) or unequal (shape 1 and on), and a multiple of the axes on it; a
+/// dim that pads another is larger.
 std::optional<denote::Sizes> smallest_sizes(const CheckedProgram& checked, unsigned shape) {
   const ir::Program& program = checked.program();
   denote::Sizes sizes;
@@ -99,6 +101,8 @@ std::optional<denote::Sizes> smallest_sizes(const CheckedProgram& checked, unsig
   int64_t next = 0;
   for (const auto& [name, info] : program.dims)
     if (info.kind == ir::DimInfo::Kind::plain) sizes.dims[name] = 2 + (shape * ++next) % 3;
+  for (const auto& [name, info] : program.dims)
+    if (info.pads && sizes.dims.count(name)) sizes.dims[name] = sizes.dims[*info.pads] + 2;
   const auto divide = [&](const Shape& type) {
     for (const Split& split : type.dims) {
       int64_t shards = 1;
@@ -199,7 +203,8 @@ void run_file(const std::string& path, smt::Solver& solver, Tally& tally) {
   const CheckedProgram checked = check(sources, path, disk_reader(), options);
   if (!checked.readable() || checked.verdict() == Verdict::invalid) return;
   for (const PlanReport& plan : checked.plans()) {
-    const ir::Function& function = checked.program().functions.at(plan.function);
+    const size_t claim = claim_of(checked.program(), plan.function);
+    const ir::Function& function = checked.program().functions.at(claim);
     const bool proved = plan.verdict == Verdict::proved;
     // Symbols stand for any number.
     if (function.model && !checked.program().functions.at(*function.model).assumptions.empty())
@@ -216,7 +221,7 @@ void run_file(const std::string& path, smt::Solver& solver, Tally& tally) {
       continue;
     }
     const std::string code = proved ? "" : code_of(plan);
-    const Verdict3 found = judge(checked, plan.function, proved, solver);
+    const Verdict3 found = judge(checked, claim, proved, solver);
     ++tally.found[code][found.kind];
     if (found.kind != Kind::equal && found.kind != Kind::differs) ++tally.reasons[found.text];
     const std::string name_here = std::filesystem::path(path).stem().string() + " " + function.name;

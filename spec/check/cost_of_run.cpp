@@ -35,7 +35,7 @@ const CostOfRun::Sum& CostOfRun::function(size_t f) {
   if (!fresh) return at->second;
   const ir::Function& own = program_.functions.at(f);
   Sum sum = block(own, own.body);
-  for (ir::ValueId param : own.params) sum[product({own.values.at(param).type})].numbers += 1;
+  for (ir::ValueId param : own.params) sum[product_of(own, param)].numbers += 1;
   if (own.model)
     for (const auto& [product, cost] : function(*own.model))
       sum[product] += (own.implements_grad ? 3 : 1) * cost;
@@ -76,12 +76,17 @@ CostOfRun::Sum CostOfRun::of(const ir::Function& own, const ir::Instr& instr) {
     return sum;
   }
   for (ir::ValueId id : instr.results)
-    if (id != ir::no_value) sum[product({own.values.at(id).type})].numbers += 1;
+    if (id != ir::no_value) sum[product_of(own, id)].numbers += 1;
   return sum;
 }
 
+CostOfRun::Product CostOfRun::product_of(const ir::Function& own, ir::ValueId value) {
+  const Shape& shape = own.values.at(value).type;
+  return product({&shape, 1});
+}
+
 /// The product of all dims in the shapes.
-CostOfRun::Product CostOfRun::product(const std::vector<Shape>& shapes) {
+CostOfRun::Product CostOfRun::product(std::span<const Shape> shapes) {
   Product dims;
   for (const Shape& shape : shapes)
     for (const Split& split : shape.dims) dims.push_back(place(split.dim));

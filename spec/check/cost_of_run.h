@@ -1,6 +1,7 @@
 #pragma once
 // An estimate of the cost of running a plan.
 #include <map>
+#include <span>
 #include <vector>
 
 #include "spec/denote/geometry.h"
@@ -27,7 +28,8 @@ class CostOfRun {
   const Sum& function(size_t f);
   Sum block(const ir::Function& own, const ir::Block& block);
   Sum of(const ir::Function& own, const ir::Instr& instr);
-  Product product(const std::vector<Shape>& shapes);
+  Product product(std::span<const Shape> shapes);
+  Product product_of(const ir::Function& own, ir::ValueId value);
   size_t place(const Dim& dim);
 
   const ir::Program& program_;

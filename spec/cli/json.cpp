@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "spec/check/padded_claim.h"
+
 namespace shardproof::cli {
 namespace {
 
@@ -128,9 +130,10 @@ Json memory_json(const FileReport& report, const PlanReport& plan) {
 }
 
 Json plan_of(const FileReport& report, const PlanReport& plan) {
-  const ir::Function& function = report.checked->program().functions.at(plan.function);
+  const ir::Program& program = report.checked->program();
+  const auto& claimed = program.functions.at(claim_of(program, plan.function)).model;
   Json model = nullptr, conditions = Json::array();
-  if (function.model) model = report.checked->program().functions.at(*function.model).name;
+  if (claimed) model = program.functions.at(*claimed).name;
   for (const std::string& each : conditions_of(plan)) conditions.push_back(each);
   return {{"name", plan.name},
           {"model", model},

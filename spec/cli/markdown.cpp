@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "spec/check/padded_claim.h"
 #include "spec/cli/report.h"
 #include "spec/diag/render.h"
 
@@ -47,9 +48,9 @@ std::string condition_cell(const PlanReport& plan) {
 }
 
 void row(const FileReport& report, const PlanReport& plan, std::ostream& out) {
-  const ir::Function& function = report.checked->program().functions.at(plan.function);
-  const std::string model =
-      function.model ? report.checked->program().functions.at(*function.model).name : "";
+  const ir::Program& program = report.checked->program();
+  const auto& claimed = program.functions.at(claim_of(program, plan.function)).model;
+  const std::string model = claimed ? program.functions.at(*claimed).name : "";
   out << "| " << sign(plan.verdict) << " " << to_string(plan.verdict) << " | " << cell(plan.name)
       << " | " << cell(model) << " | " << cell(report.path) << " | "
       << (plan.verdict == Verdict::proved ? cell(condition_cell(plan)) : "") << " |\n";

@@ -144,7 +144,8 @@ class Deriver {
   }
 
   std::string head(const std::vector<Writer::Result>& results) {
-    const Name model = plan_.model ? program_.functions[*plan_.model].name : plan_.name;
+    const auto& claimed = plan_.claim ? program_.functions[*plan_.claim].model : plan_.model;
+    const Name model = claimed ? program_.functions[*claimed].name : plan_.name;
     const Name stem = ir::identifier(plan_.name) + "_backward";
     name_ = stem;
     const auto exists = [&](const Name& name) {
