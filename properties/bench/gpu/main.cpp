@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 
@@ -122,7 +123,7 @@ bool run(const Options& options) {
       for (const auto& [name, row] : results["kernels"].items()) print_kernel(name, row);
   }
   if (!options.steps) return results.good();
-  const Program program = Program::load(options.root + "/spec/models/" + options.model);
+  const Program program = Program::load("spec/models/" + options.model);
   for (const std::string& config : options.configs)
     for (const int64_t length : options.lengths)
       results.add_step(step_row(program, {config, length}, device, peak, options));
@@ -131,7 +132,7 @@ bool run(const Options& options) {
 
 /// What the plans could reach if every kernel were as fast as the GPU's memory or its products.
 void ceilings(const Options& options) {
-  const Program program = Program::load(options.root + "/spec/models/" + options.model);
+  const Program program = Program::load("spec/models/" + options.model);
   const Speed peak{1e12 * options.peak_tflops, 1e12 * options.copy_tb_per_s};
   for (const std::string& config : options.configs)
     for (const int64_t length : options.lengths) {
@@ -176,6 +177,9 @@ int main_of(int argc, char** argv) {
   app.add_option("--peak", options.peak_tflops, "TFLOP/s of bf16 products, of --ceiling");
   app.add_option("--copy", options.copy_tb_per_s, "TB/s of memory, of --ceiling");
   CLI11_PARSE(app, argc, argv);
+  // Places of steps are named from there.
+  if (!options.file.empty()) options.file = std::filesystem::absolute(options.file);
+  std::filesystem::current_path(options.root);
   if (options.ceiling) {
     ceilings(options);
     return 0;
