@@ -7,10 +7,10 @@
 #include "impl/comm/virtual/virtual_ranks.h"
 #include "impl/run/plan_state.h"
 #include "kernels/number.h"
-#include "spec/check/padded_claim.h"
 #include "spec/check/points.h"
 #include "spec/check/requirements.h"
 #include "spec/denote/represent.h"
+#include "spec/ir/claim.h"
 
 namespace shardproof::beside {
 namespace {
@@ -73,12 +73,13 @@ denote::Distributed<double> same_on_devices(const denote::Geometry& geometry, co
 
 PlanCase case_of(const Program& program, const PlanReport& report) {
   const CheckedProgram& checked = program.checked();
-  return {{&checked.program(), &checked.types(), &program.sources(),
-           claim_of(checked.program(), report.function), &checked.written(), &checked.schedules()},
-          any_backwards(program),
-          {},
-          {},
-          {}};
+  return {
+      {&checked.program(), &checked.types(), &program.sources(),
+       ir::claim_of(checked.program(), report.function), &checked.written(), &checked.schedules()},
+      any_backwards(program),
+      {},
+      {},
+      {}};
 }
 
 std::optional<std::vector<oracle::Tensor>> draw(PlanCase& one,

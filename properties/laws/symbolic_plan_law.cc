@@ -11,7 +11,7 @@
 
 #include "properties/generators/shard_files.h"
 #include "properties/laws/symbolic_plan.h"
-#include "spec/check/padded_claim.h"
+#include "spec/ir/claim.h"
 
 namespace shardproof::properties {
 namespace {
@@ -203,7 +203,7 @@ void run_file(const std::string& path, smt::Solver& solver, Tally& tally) {
   const CheckedProgram checked = check(sources, path, disk_reader(), options);
   if (!checked.readable() || checked.verdict() == Verdict::invalid) return;
   for (const PlanReport& plan : checked.plans()) {
-    const size_t claim = claim_of(checked.program(), plan.function);
+    const size_t claim = ir::claim_of(checked.program(), plan.function);
     const ir::Function& function = checked.program().functions.at(claim);
     const bool proved = plan.verdict == Verdict::proved;
     // Symbols stand for any number.

@@ -129,17 +129,6 @@ std::pair<int64_t, int64_t> extent_of(const denote::Sizes& sizes) {
   return sum;
 }
 
-}  // namespace
-
-std::vector<Divisibility> all_conditions(const CheckedProgram& checked) {
-  std::vector<Divisibility> conditions;
-  for (const PlanReport& each : checked.plans())
-    conditions.insert(conditions.end(), each.conditions.begin(), each.conditions.end());
-  return conditions;
-}
-
-namespace {
-
 /// Whether each dim that pads another is larger: where they are equal, nothing is padded.
 bool pads_something(const ir::Program& program, const denote::Sizes& sizes) {
   return std::all_of(program.dims.begin(), program.dims.end(), [&](const auto& each) {
@@ -150,6 +139,13 @@ bool pads_something(const ir::Program& program, const denote::Sizes& sizes) {
 }
 
 }  // namespace
+
+std::vector<Divisibility> all_conditions(const CheckedProgram& checked) {
+  std::vector<Divisibility> conditions;
+  for (const PlanReport& each : checked.plans())
+    conditions.insert(conditions.end(), each.conditions.begin(), each.conditions.end());
+  return conditions;
+}
 
 std::optional<denote::Sizes> mesh_sizes(const ir::Program& program,
                                         const std::vector<Divisibility>& conditions,

@@ -33,10 +33,11 @@ TEST(Mistakes, AnAxisTooManyIsLeftOut) {
         "E0205", "reduce over the unreduced axes only");
 }
 
+std::string body(const std::string& text) {
+  return head + "fn f(x: f32[B M]) -> f32[B M] {\n    " + text + "\n}\n";
+}
+
 TEST(Mistakes, WordsOfOtherLanguages) {
-  const auto body = [](const std::string& text) {
-    return head + "fn f(x: f32[B M]) -> f32[B M] {\n    " + text + "\n}\n";
-  };
   expect_help(body("return x.max(1)"), "E0002", "no methods and no modules");
   expect_help(body("return x ** 2"), "E0002", "pow(x, y)");
   expect_help(body("x += 1"), "E0002", "assigned once");
@@ -52,9 +53,6 @@ TEST(Mistakes, WordsOfOtherLanguages) {
 
 /// What people write who know other languages, and the fix that is right.
 TEST(Mistakes, TextOfOtherLanguages) {
-  const auto body = [](const std::string& text) {
-    return head + "fn f(x: f32[B M]) -> f32[B M] {\n    " + text + "\n}\n";
-  };
   expect_fix(body("return jnp.tanh(x)"), "E0002", "there are no modules: `tanh(...)`");
   expect_fix(body("return jax.nn.gelu(x)"), "E0002", "there are no modules: `gelu(...)`");
   expect_fix(body("return x.tanh()"), "E0002", "call the function by its name");

@@ -5,6 +5,7 @@
 
 #include "spec/check/fixed_sizes.h"
 #include "spec/check/requirements.h"
+#include "spec/ir/claim.h"
 #include "spec/ir/walk.h"
 #include "spec/lower/lower.h"
 
@@ -58,7 +59,7 @@ std::optional<SourceRange> begin_of_body(const Sources& sources, const ir::Funct
 Fix fix_of(const Sources& sources, const ir::Program& program, const ir::Function& caller,
            const lower::Unmet& unmet) {
   const bool plan = caller.kind == ir::Function::Kind::plan;
-  const auto& model = caller.claim ? program.functions.at(*caller.claim).model : caller.model;
+  const auto& model = ir::claimed_model(program, caller);
   if (plan && !model) return {"state what it implements: its model can assume it", {}, false, ""};
   const ir::Function& fn = plan ? program.functions.at(*model) : caller;
   const auto leaf = parameter_of(caller, unmet.argument);

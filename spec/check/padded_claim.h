@@ -7,11 +7,6 @@
 
 namespace shardproof {
 
-/// The function that states what plan `f` claims: `f` itself unless its results are padded.
-inline size_t claim_of(const ir::Program& program, size_t f) {
-  return program.functions.at(f).claim.value_or(f);
-}
-
 /// The report on plan `f`; if another function states its claim, with what is found of that.
 PlanReport with_claim(const ir::Program& program, std::map<size_t, PlanReport>& reports, size_t f);
 

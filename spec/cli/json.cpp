@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "spec/check/padded_claim.h"
+#include "spec/ir/claim.h"
 
 namespace shardproof::cli {
 namespace {
@@ -131,7 +131,7 @@ Json memory_json(const FileReport& report, const PlanReport& plan) {
 
 Json plan_of(const FileReport& report, const PlanReport& plan) {
   const ir::Program& program = report.checked->program();
-  const auto& claimed = program.functions.at(claim_of(program, plan.function)).model;
+  const auto& claimed = ir::claimed_model(program, program.functions.at(plan.function));
   Json model = nullptr, conditions = Json::array();
   if (claimed) model = program.functions.at(*claimed).name;
   for (const std::string& each : conditions_of(plan)) conditions.push_back(each);

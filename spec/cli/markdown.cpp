@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "spec/check/padded_claim.h"
 #include "spec/cli/report.h"
 #include "spec/diag/render.h"
+#include "spec/ir/claim.h"
 
 namespace shardproof::cli {
 namespace {
@@ -49,7 +49,7 @@ std::string condition_cell(const PlanReport& plan) {
 
 void row(const FileReport& report, const PlanReport& plan, std::ostream& out) {
   const ir::Program& program = report.checked->program();
-  const auto& claimed = program.functions.at(claim_of(program, plan.function)).model;
+  const auto& claimed = ir::claimed_model(program, program.functions.at(plan.function));
   const std::string model = claimed ? program.functions.at(*claimed).name : "";
   out << "| " << sign(plan.verdict) << " " << to_string(plan.verdict) << " | " << cell(plan.name)
       << " | " << cell(model) << " | " << cell(report.path) << " | "

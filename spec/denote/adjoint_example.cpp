@@ -20,12 +20,12 @@ Values<double> some_operands(const Trial& trial) {
 /// 1, 2, ... on the devices where values may differ.
 Distributed<double> some_gradient(const Geometry& geometry, const Type& type) {
   Distributed<double> gradient(static_cast<size_t>(geometry.devices()));
+  const std::vector<int64_t> copied = leaders(geometry, type, false, true);
   double next = 1;
-  for (int64_t device = 0; device < geometry.devices(); ++device) {
-    const int64_t from = leader(geometry, type, device, false, true);
-    Array<double>& own = gradient[static_cast<size_t>(device)];
-    own = from == device ? filled(geometry.local_shape(type), 0.0)
-                         : gradient[static_cast<size_t>(from)];
+  for (size_t device = 0; device < copied.size(); ++device) {
+    const auto from = static_cast<size_t>(copied[device]);
+    Array<double>& own = gradient[device];
+    own = from == device ? filled(geometry.local_shape(type), 0.0) : gradient[from];
     for (size_t k = 0; k < own.data.size() && from == device; ++k) own.data[k] = next++;
   }
   return gradient;

@@ -132,9 +132,10 @@ std::string show_dims(const ir::Program& program, const Sizes& sizes) {
 std::string show_held(const Geometry& geometry, const Type& type, const Distributed<double>& x) {
   const std::vector<Axis> axes = varying(geometry, type);
   if (axes.empty()) return "each device holds " + show(x.at(0));
+  const std::vector<int64_t> copied = leaders(geometry, type, false, true);
   std::string text;
   for (int64_t device = 0; device < geometry.devices(); ++device) {
-    if (leader(geometry, type, device, false, true) != device) continue;
+    if (copied[static_cast<size_t>(device)] != device) continue;
     text += (text.empty() ? "device " : ", ") + place(geometry, device, axes) + " holds " +
             show(x[static_cast<size_t>(device)]);
   }

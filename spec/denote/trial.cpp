@@ -34,10 +34,10 @@ Trial::Trial(const Geometry& geometry, const ir::Op& op, const std::vector<Input
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (inputs_[i].number || inputs_[i].index_of || inputs_[i].same_as) continue;
     const auto entries = static_cast<size_t>(count(geometry.local_shape(inputs_[i].type)));
+    const std::vector<int64_t> copied = leaders(geometry, inputs_[i].type, false, true);
     for (int64_t device = 0; device < geometry.devices(); ++device)
-      for (size_t k = 0; k < entries; ++k)
-        if (leader(geometry, inputs_[i].type, device, false, true) == device)
-          free_entries_.push_back({i, device, k});
+      for (size_t k = 0; k < entries && copied[static_cast<size_t>(device)] == device; ++k)
+        free_entries_.push_back({i, device, k});
   }
 }
 
@@ -60,10 +60,9 @@ Values<S> Trial::operands(const std::vector<S>& numbers) const {
       result[i] = result[*inputs_[i].same_as];
       continue;
     }
-    for (int64_t device = 0; device < geometry_.devices(); ++device) {
-      const int64_t from = leader(geometry_, inputs_[i].type, device, false, true);
-      result[i][static_cast<size_t>(device)] = result[i][static_cast<size_t>(from)];
-    }
+    const std::vector<int64_t> copied = leaders(geometry_, inputs_[i].type, false, true);
+    for (size_t device = 0; device < copied.size(); ++device)
+      result[i][device] = result[i][static_cast<size_t>(copied[device])];
   }
   return result;
 }

@@ -4,6 +4,7 @@
 
 #include "spec/grad/signature.h"
 #include "spec/grad/walk.h"
+#include "spec/ir/claim.h"
 #include "spec/syntax/parser.h"
 
 namespace shardproof {
@@ -144,7 +145,7 @@ class Deriver {
   }
 
   std::string head(const std::vector<Writer::Result>& results) {
-    const auto& claimed = plan_.claim ? program_.functions[*plan_.claim].model : plan_.model;
+    const auto& claimed = ir::claimed_model(program_, plan_);
     const Name model = claimed ? program_.functions[*claimed].name : plan_.name;
     const Name stem = ir::identifier(plan_.name) + "_backward";
     name_ = stem;

@@ -14,8 +14,8 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
 
 }  // namespace
 
-size_t Cursor::first_of_path() const {
-  size_t first = pos_ - 1;
+size_t Cursor::first_of_path(size_t last) const {
+  size_t first = last;
   while (first >= 2 && tokens_[first - 1].text == "." &&
          tokens_[first - 2].kind == Token::Kind::word)
     first -= 2;
@@ -27,7 +27,7 @@ std::optional<Fix> Cursor::no_method() const {
   if (!at("(") || pos_ < 2 || tokens_[pos_ - 2].text != "." ||
       tokens_[pos_ - 1].kind != Token::Kind::word)
     return std::nullopt;
-  const size_t first = first_of_path();
+  const size_t first = first_of_path(pos_ - 1);
   const Token& last = tokens_[pos_ - 1];
   const std::string name(last.text);
   if (is_module(tokens_[first].text)) {
@@ -51,8 +51,7 @@ std::optional<Fix> Cursor::no_field() const {
   const std::string word(peek().text);
   if (begins_loop(word)) return advice("a loop is `scan n in N, c: f32[B M] = x { next ... }`");
   if (word != "grad" && word != "value_and_grad") return std::nullopt;
-  size_t first = pos_ - 2;
-  while (first >= 2 && tokens_[first - 1].text == ".") first -= 2;
+  const size_t first = first_of_path(pos_ - 2);
   if (at("(", 1) && is_module(tokens_[first].text))
     return replace({file_, tokens_[first].begin, peek().begin}, "",
                    "there are no modules: `" + word + "(f wrt w)(w, x)`");

@@ -61,9 +61,9 @@ class Cursor {
   int depth_ = 0;
 
   // other_languages.cpp
-  std::optional<Fix> no_method() const;  ///< after `np.sum`, where `(` follows
-  std::optional<Fix> no_field() const;   ///< at a reserved word, after `w.`
-  size_t first_of_path() const;          ///< the token of `a` in `a.b.c`, where c was taken last
+  std::optional<Fix> no_method() const;     ///< after `np.sum`, where `(` follows
+  std::optional<Fix> no_field() const;      ///< at a reserved word, after `w.`
+  size_t first_of_path(size_t last) const;  ///< the token of `a` in `a.b.c`, where `last` is c
   std::string text(uint32_t begin, uint32_t end) const;  ///< that of the tokens
 
  private:
