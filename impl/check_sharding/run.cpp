@@ -171,9 +171,11 @@ std::shared_ptr<Device> device_of(const Options& options, const Environment& env
 std::map<Name, beside::Kernel> kernels_of(const Options& options) {
   std::map<Name, beside::Kernel> kernels;
   for (const auto& [name, path] : options.kernel) try {
+      if (path.empty()) throw std::runtime_error("write the kernel's shared object, PLAN=LIB.so");
       kernels[name] = load_kernel(name, path);
     } catch (const std::exception& error) {
-      throw std::runtime_error("--kernel " + name + "=" + path + ": " + error.what());
+      throw std::runtime_error("--kernel " + name + (path.empty() ? "" : "=" + path) + ": " +
+                               error.what());
     }
   return kernels;
 }

@@ -179,6 +179,10 @@ TEST(TestPlans, KernelsOfTrustedPlansAreHeldToTheirModels) {
   const Tested gone = test(trusted, {"--kernel", "no_such_name=" SHARDPROOF_TEST_KERNELS});
   EXPECT_EQ(gone.code, 3);
   EXPECT_NE(gone.err.find("has no function no_such_name"), std::string::npos) << gone.err;
+  const Tested nameless = test(trusted, {"--kernel", "own_part"});
+  EXPECT_EQ(nameless.code, 3);
+  EXPECT_EQ(nameless.err,
+            "error: --kernel own_part: write the kernel's shared object, PLAN=LIB.so\n");
 }
 
 TEST(TestPlans, SizesOfTheFileThatAreTooLargeAreDrawnOrSaid) {

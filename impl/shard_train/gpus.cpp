@@ -85,8 +85,7 @@ void run_on_gpus(const Options& options,
   Job job = prepare(options);
   const Seat seat = found.value_or(Seat{});
   if (seat.world != job.mesh.ranks())
-    throw BadInput("the mesh " + job.mesh.text() + " has " + std::to_string(job.mesh.ranks()) +
-                   " ranks, and " + std::to_string(seat.world) +
+    throw BadInput(counted_ranks(job.mesh) + ", and " + std::to_string(seat.world) +
                    (found ? " were started: give --mesh for them"
                           : " was started: start the others by torchrun, srun or mpirun"));
   if (seat.world > 1 && options.store.empty())

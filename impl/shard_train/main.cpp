@@ -64,8 +64,7 @@ int on_processes(const Options& options, int argc, char** argv) {
     cpu::set_threads(options.threads > 0 ? options.threads : share);
     const Job job = prepare(options);
     if (communicator.size() != job.mesh.ranks())
-      throw BadInput("the mesh " + job.mesh.text() + " has " + std::to_string(job.mesh.ranks()) +
-                     " ranks, and " + std::to_string(communicator.size()) +
+      throw BadInput(counted_ranks(job.mesh) + ", and " + std::to_string(communicator.size()) +
                      " processes were started: give --mesh for them");
     if (communicator.rank() == 0 && options.max_restarts > 0 && launched() == Launched::by_others)
       std::cerr << "shard-train: started by another launcher, so --max-restarts is left to it\n";

@@ -79,15 +79,15 @@ CLI::Validator from(Number least) {
 }
 
 /// CLI::Range lets nan pass.
-CLI::Validator fraction(double most) {
-  const CLI::Range range(0.0, most);
+template <class Number>
+CLI::Validator up_to(Number most) {
   return CLI::Validator(
       [=](const std::string& text) -> std::string {
-        double number;
+        Number number;
         if (fits(text, number) && number >= 0 && number <= most) return "";
         return text + " is not a number from 0 to " + CLI::detail::to_string(most);
       },
-      range.get_description());
+      CLI::Range(Number{0}, most).get_description());
 }
 
 /// Why kernels cannot use this instruction level; empty if they can.
@@ -199,10 +199,10 @@ class Flags {
         ->check(from<int64_t>(0));
     text("--lr-floor", o_.rate.floor, "Final learning rate as a fraction of the peak (default 0.1)",
          "X")
-        ->check(fraction(1));
+        ->check(up_to<double>(1));
     text("--decay", o_.rate.decay,
          "wsd: fraction of the steps in which the rate decays (default 0.2)", "X")
-        ->check(fraction(1));
+        ->check(up_to<double>(1));
     text("--seed", o_.seed, "Seed of weights, data order and dropout (default 0)", "N")
         ->check(from<uint64_t>(0));
   }
@@ -222,7 +222,7 @@ class Flags {
     text("--document-token", o_.document, "The token that begins a document", "ID");
     text("--validation", o_.validation,
          "Fraction of the data held out, from its end (default 0.05)", "X")
-        ->check(fraction(0.9));
+        ->check(up_to<double>(0.9));
     text("--validation-data", o_.validation_data, "Token files for validation", "FILE..");
     text("--eval", o_.eval, "The plan of the validation loss (default: the step's)", "PLAN");
     text("--eval-every", o_.eval_every, "Validate every N steps (default: at the end)", "N")
@@ -246,7 +246,7 @@ class Flags {
          "Write an HTML page during the run: losses, rates, times, memory and verdicts",
          "FILE.html");
     text("--sample", o_.sample, "Sample N tokens from the model at the end", "N")
-        ->check(from<int64_t>(0));
+        ->check(up_to<int64_t>(1'000'000));
     text("--prompt", o_.prompt, "The text to continue", "TEXT");
     text("--temperature", o_.temperature, "Sampling temperature; 0: greedy (default 0.8)", "X")
         ->check(from<double>(0));

@@ -135,6 +135,8 @@ TEST(CommandLine, NamesMistakes) {
   for (const char* flag : {"--steps", "--seed", "--warmup", "--save-every", "--keep", "--sample"})
     EXPECT_THAT(said({"m.shard", flag, "99999999999999999999"}), HasSubstr("is not a number"))
         << flag;
+  EXPECT_THAT(said({"m.shard", "--sample", "99999999999"}),
+              HasSubstr("99999999999 is not a number from 0 to 1000000"));
   EXPECT_THAT(said({"m.shard", "--steps", "1e30"}),
               HasSubstr("1e30 is not a number of at least 1"));
   EXPECT_THAT(said({"m.shard", "--transport", "tcp"}), HasSubstr("tcp"));
@@ -160,6 +162,8 @@ TEST(Job, IsRefusedWithTheNameOfWhatDoesNotFit) {
   EXPECT_EQ(refusal({"--mesh", "d=2,t=2", "--set", "B=4,L=8"}), "accepted");
   EXPECT_THAT(refusal({"--mesh", "x=2"}), HasSubstr("no mesh axis x; it has d, t"));
   EXPECT_THAT(refusal({"--mesh", "d=0"}), HasSubstr("mesh axis d has size 0"));
+  EXPECT_THAT(refusal({"--ranks", "7"}), HasSubstr("--ranks 7: without --mesh there is one rank"));
+  EXPECT_THAT(refusal({"--ranks", "7", "--mesh", "d=2"}), HasSubstr("the mesh d=2 has 2 ranks"));
   EXPECT_THAT(refusal({"--set", "Z=4"}),
               HasSubstr("no dim or const Z; it has the dims B, L, M, V"));
   EXPECT_THAT(refusal({"--set", "d=4"}), HasSubstr("--mesh d=4"));

@@ -97,6 +97,12 @@ interchange::Numbers numbers_of(const ir::Program& program, const Options& optio
   return numbers;
 }
 
+std::string counted_ranks(const Mesh& mesh) {
+  if (mesh.axes().empty()) return "without --mesh there is one rank";
+  const std::string count = std::to_string(mesh.ranks());
+  return "the mesh " + mesh.text() + " has " + count + (count == "1" ? " rank" : " ranks");
+}
+
 Mesh mesh_of(const ir::Program& program, const Options& options) {
   try {
     const Mesh mesh = Mesh::parse(options.mesh);
@@ -105,8 +111,7 @@ Mesh mesh_of(const ir::Program& program, const Options& options) {
         throw BadInput("--mesh " + options.mesh + ": the model has no mesh axis " + axis +
                        "; it has " + listed(keys_of(program.axes)));
     if (options.ranks > 0 && options.ranks != mesh.ranks())
-      throw BadInput("--ranks " + std::to_string(options.ranks) + ": the mesh " + mesh.text() +
-                     " has " + std::to_string(mesh.ranks()) + " ranks");
+      throw BadInput("--ranks " + std::to_string(options.ranks) + ": " + counted_ranks(mesh));
     return mesh;
   } catch (const std::invalid_argument& error) {
     throw BadInput(std::string("--") + error.what());

@@ -22,6 +22,9 @@ class BadInput : public std::runtime_error {
 interchange::Numbers numbers_of(const ir::Program& program, const Options& options,
                                 const std::optional<interchange::Mapping>& mapping);
 
+/// "the mesh d=2 has 2 ranks".
+std::string counted_ranks(const Mesh& mesh);
+
 /// The mesh of --mesh; its axes must exist in the program, and its number of ranks must equal
 /// --ranks.
 Mesh mesh_of(const ir::Program& program, const Options& options);
