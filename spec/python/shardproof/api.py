@@ -13,10 +13,10 @@ from typing import Any
 
 import jax
 
-from . import assumed, devices, levels, ranks, validation
+from . import assumed, devices, levels, validation
 from .annotations import names_in
 from .dims import ImportProblem
-from .program import import_pair, mesh_of, trace
+from .program import mesh_of, trace
 from .report import Diagnostic, Report, check
 
 

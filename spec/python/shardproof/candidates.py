@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from .dims import Factor
 from .reader import Reader
-from .rules import affine_of, blocks
+from .arithmetic import affine_of, blocks
 from .values import Affine, Val
 
 

@@ -23,7 +23,7 @@ def body_of(name: str, avals: tuple) -> str:
 def read(r: Reader, eqn, vals: list[Val]) -> Val | None:
     """A call of jnp.floor_divide or jnp.remainder of integers, by a positive number: `//` and `%` of the notation."""
     from . import rings
-    from .rules import written
+    from .elementwise import written
 
     name = eqn.params.get("name")
     if name not in NAMES or len(vals) != 2 or vals[0].dtype != "i32" or vals[1].literal is None or vals[1].literal <= 0:

@@ -4,9 +4,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .dims import Factor, ImportProblem
+from .elementwise import union, written
 from .parts import part, put
 from .reader import Reader
-from .rules import rule, union, written
+from .rules import rule
 from .values import Val
 
 

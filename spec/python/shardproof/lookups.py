@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from jax.lax import GatherScatterMode
 
 from . import candidates, divided, rewrites
+from .arithmetic import affine_of, blocks, combined, indices
 from .dims import Factor
+from .elementwise import shape_positions, union, virtual, where, written
 from .parts import part, put
 from .reader import Reader
-from .rules import RULES, affine_of, blocks, combined, indices, rule, shape_positions, union, virtual, where, written
+from .rules import RULES, rule
 from .values import Affine, Val, number
 
 

@@ -8,10 +8,12 @@ from jax._src import core as jax_core
 from jax.extend import core as jex_core
 
 from .dims import Factor, Position
+from .elementwise import union, virtual
 from .joined import side_by_side
 from .parts import part
 from .reader import Reader
-from .rules import dropped, rule, union, virtual
+from .rules import rule
+from .shapes import dropped
 from .values import Block, Line, Val, number
 
 

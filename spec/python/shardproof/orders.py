@@ -8,10 +8,12 @@ from jax.extend import core as jex_core
 
 from . import candidates, rewrites
 from .dims import Factor
+from .elementwise import where
 from .parts import one_factor, part
 from .reader import Reader
-from .rules import RULES, reduced_over, rule, where, without
-from .values import Line, Val, number
+from .reductions import reduced_over, without
+from .rules import RULES, rule
+from .values import Line, Val
 
 
 def twin(r: Reader, x: Val, f: Factor) -> Factor:

@@ -6,8 +6,9 @@ from math import prod
 
 from . import rewrites
 from .dims import Factor
+from .elementwise import virtual
 from .reader import Reader
-from .rules import rule, virtual
+from .rules import rule
 from .values import Val, number
 
 

@@ -40,7 +40,7 @@ MOVES = {"transpose", "reshape", "broadcast_in_dim", "squeeze", "expand_dims"}
 
 
 class Reader(Writer):
-    """Evaluates a jaxpr on `Val`s. `rules` are in rules.py."""
+    """Evaluates a jaxpr on `Val`s. Each primitive has a rule: rules.py."""
 
     def __init__(self, dims: Dims, prefix: str, plan: bool, unrolled: int = 0):
         super().__init__(dims, prefix)
