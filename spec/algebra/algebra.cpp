@@ -92,6 +92,7 @@ Nf Algebra::in_range(Nf index, Nf range) {
   return mul(le0(neg(index)), le0(add(sub(index, range), engine_->one)));
 }
 Nf Algebra::where(Nf cond01, Nf a, Nf b) {
+  if (const auto extremum = engine_->as_extremum(cond01, a, b)) return *extremum;
   return a == b ? a : add(mul(cond01, a), mul(sub(engine_->one, cond01), b));
 }
 

@@ -114,6 +114,8 @@ enum class Fault {
   log_of_negative,       // functions.cpp: any factor may leave a logarithm as -x
   power_modulo,          // step.cpp: x^n = x modulo n for every n
   square,                // squares.cpp: a product of two values is a square
+  relu_from_any,         // step.cpp: relu(u) = u + [u = -1] for integers of any sign
+  extremum_condition,    // indicator.cpp: off + [c] (on - off) is the greater of both for every c
   capture,               // lift.cpp: dependent arguments are not re-opened (only loses proofs)
 };
 

@@ -4,18 +4,6 @@
 
 namespace shardproof::algebra {
 
-namespace {
-
-bool of_indices(const Engine& g, Nf e) {
-  for (const Term& t : g.terms(e))
-    for (const Factor& f : g.factors(t.mono))
-      if (g.atoms[f.atom].kind != AtomKind::size && g.atoms[f.atom].kind != AtomKind::var)
-        return false;
-  return true;
-}
-
-}  // namespace
-
 /// The sum over v of one comparison of v; none if the count may be outside 0 .. range.
 std::optional<Nf> Engine::count(VarId v, AtomId a) {
   if (atoms[a].kind != AtomKind::le0) return std::nullopt;
@@ -23,8 +11,9 @@ std::optional<Nf> Engine::count(VarId v, AtomId a) {
   const bool below = !mentions(sub(e, i), v), above = !mentions(add(e, i), v);
   if (!below && !above) return std::nullopt;
   const Nf number = below ? add(sub(i, e), one) : sub(n, add(e, i));
-  if (!integer(number) || !of_indices(*this, number)) return std::nullopt;
-  const bool inside = at_least(number, 0) && at_least(sub(n, number), 0);
+  if (!integer(number)) return std::nullopt;
+  const auto never_below_0 = [&](Nf m) { return at_least(m, 0) || positive(add(m, one)); };
+  const bool inside = never_below_0(number) && never_below_0(sub(n, number));
   return inside || fault == Fault::count_range ? std::optional<Nf>(iota(number)) : std::nullopt;
 }
 

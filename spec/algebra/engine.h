@@ -225,6 +225,9 @@ struct Engine {
   Nf strip_iota(Nf e);
   std::optional<Nf> split_radix(AtomKind kind, Nf e);
   std::optional<Nf> by_conditions(AtomKind kind, Nf e);
+  std::optional<bool> chooses_greater(AtomId c, Nf on, Nf off);
+  std::optional<Nf> as_extremum(Nf condition, Nf on, Nf off);
+  std::optional<Nf> compare_extremum(AtomId c, Nf on, Nf off);
   bool absorb(Mono& factors);  // false: the product is zero
   enum class Pair : uint8_t { unrelated, implies, excludes };
   Pair relation(AtomId x, AtomId y);  // of two indicators

@@ -44,6 +44,8 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{Fault::log_of_power, Recipe::roots}, Planted{Fault::opposites, Recipe::opposites},
         Planted{Fault::count_range, Recipe::opposites}, Planted{Fault::iota_stride, Recipe::values},
         Planted{Fault::nested_condition, Recipe::conditions},
+        Planted{Fault::relu_from_any, Recipe::signs},
+        Planted{Fault::extremum_condition, Recipe::conditions},
         Planted{Fault::closed_bound, Recipe::bounded},
         Planted{Fault::interval_end, Recipe::bounded}, Planted{Fault::square, Recipe::roots},
         Planted{Fault::compared_increasing, Recipe::signs},

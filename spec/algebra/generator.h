@@ -285,6 +285,10 @@ class Generator {
       return node(Expr::add, {node(Expr::mul, {less, coin() ? a : node(Expr::mul, {a, b})}),
                               node(Expr::mul, {more, b})});
     }
+    if (coin(4)) {  // an integer of any sign, clipped at 0
+      const E n = with_index(Expr::iota, {index()});
+      return fn(Fn::relu, node(Expr::add, {n, number(one_of<int>({-1, -2, 1}))}));
+    }
     E s = coin(3) ? compare_real(coin() ? node(Expr::add, {leaf(), number({1, 2})}) : x)
                   : fn(one_of<Fn>({Fn::step, Fn::relu, Fn::abs, Fn::sign}), x);
     return coin() ? s : node(Expr::mul, {s, expression(depth - 1)});

@@ -127,6 +127,33 @@ Nf Engine::indicator(AtomKind kind, Nf e) {
   return indicator_cache[key] = result;
 }
 
+/// Whether c chooses the greater of two integers, `on` where it holds; false: the smaller one.
+std::optional<bool> Engine::chooses_greater(AtomId c, Nf on, Nf off) {
+  if (atoms[c].kind != AtomKind::le0 || !integer(on) || !integer(off)) return std::nullopt;
+  const Nf more = sub(on, off), below = atoms[c].args[0];  // c: below <= 0
+  const auto by = [&](Nf e) { return e == scale(below, -1) || e == sub(one, below); };
+  if (by(more) || fault == Fault::extremum_condition) return true;
+  return by(scale(more, -1)) ? std::optional(false) : std::nullopt;
+}
+
+/// where([c], on, off) as a maximum or minimum of integers.
+std::optional<Nf> Engine::as_extremum(Nf condition, Nf on, Nf off) {
+  const auto alone = single_atom(condition), negated = single_atom(sub(one, condition));
+  if (!alone && !negated) return std::nullopt;
+  if (!alone) std::swap(on, off);
+  const auto greater = chooses_greater(alone ? *alone : *negated, on, off);
+  if (!greater) return std::nullopt;
+  return *greater ? maximum(on, off) : scale(maximum(scale(on, -1), scale(off, -1)), -1);
+}
+
+/// [e <= 0] for an e that is `on` where c holds, else `off`: of their maximum or minimum.
+std::optional<Nf> Engine::compare_extremum(AtomId c, Nf on, Nf off) {
+  const auto greater = chooses_greater(c, on, off);
+  if (!greater) return std::nullopt;
+  const Nf a = indicator(AtomKind::le0, on), b = indicator(AtomKind::le0, off), both = mul(a, b);
+  return *greater ? both : sub(add(a, b), both);
+}
+
 /// [F([c]) = 0] = [c] [F(1) = 0] + (1 - [c]) [F(0) = 0], for the first condition in e; the same for
 /// <=. A term of conditions only, such as [c] + [d] > 0, stays as it is.
 std::optional<Nf> Engine::by_conditions(AtomKind kind, Nf e) {
@@ -152,6 +179,8 @@ std::optional<Nf> Engine::by_conditions(AtomKind kind, Nf e) {
     on = add(on, fix(has ? without(m, i) : Mono(m), t.coef));
     if (!has) off = add(off, monomial(t.mono, t.coef));
   }
+  if (kind == AtomKind::le0)
+    if (const auto either = compare_extremum(c, on, off)) return either;
   const Nf holds = of_atom(c), there = mul(holds, indicator(kind, on));
   if (fault == Fault::nested_condition) return there;
   return add(there, mul(sub(one, holds), indicator(kind, off)));

@@ -28,10 +28,13 @@ Nf Engine::step_atom(Nf u, bool* flipped) {
   return *flipped ? minus : plus;
 }
 
-/// u step(u). If the sign of step is flipped: u - u step(-u), because u [u = 0] = 0.
+/// u step(u). If the sign of step is flipped: u - u step(-u), because u [u = 0] = 0. For an integer
+/// u >= -1: u + [u = -1].
 Nf Engine::relu(Nf u) {
   if (nonnegative(u)) return u;
   if (nonnegative(scale(u, -1))) return zero;
+  if (integer(u) && (fault == Fault::relu_from_any || nonnegative(add(u, one))))
+    return add(u, eq0(add(u, one)));
   bool flipped = false;
   Nf s = step_atom(integer(u) ? strip_iota(u) : u, &flipped);
   if (integer(u)) {  // the same choice of sign, with the integer indicator

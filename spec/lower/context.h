@@ -260,6 +260,7 @@ Nf pi(algebra::Algebra& a);
 Nf inside_piece(Context& c, const Vars& marked, Nf start, const Vars& piece);
 /// The index of the largest entry of x along `over`; the lowest index of a tie. ordered.cpp
 Nf argmax(Context& c, Nf x, const Vars& over);
+bool is_argmax(Context& c, Nf x);
 /// |L| - 1 - i for each index i: the index along a reversed dim. slices.cpp
 std::vector<Nf> mirrored(Context& c, const Vars& marked);
 /// The number of entries per block of a ppermute along the first axis of its bracketed position.

@@ -1,5 +1,6 @@
 // Ops that depend on order along a dim: cumsum is a sum under a threshold; the others are
 // uninterpreted functions of the row.
+#include "spec/algebra/engine.h"
 #include "spec/lower/context.h"
 
 namespace shardproof::lower {
@@ -19,6 +20,13 @@ algebra::LeafFacts position_in(Context& c, const Vars& dim) {
 
 Nf argmax(Context& c, Nf x, const Vars& over) {
   return c.a.opaque("argmax", {{over, same_order(c.a, over, x)}}, {}, position_in(c, over));
+}
+
+bool is_argmax(Context& c, Nf x) {
+  const algebra::Engine& g = c.a.engine();
+  const auto only = g.single_atom(x);
+  return only && g.is_op(*only, algebra::Op::symbol) &&
+         g.tensors[g.atoms[*only].ref].name == "argmax";
 }
 
 Results lower_op(Context& c, const ir::Ordered& op, const Site& site) {
@@ -44,9 +52,11 @@ Results lower_op(Context& c, const ir::Argmax& op, const Site& site) {
   return {{right, argmax(c, in.operand(0), without(in.left(0), right))}};
 }
 
+/// The first of the top k is the maximum.
 TensorExpr top_k_places(Context& c, const Indices& in) {
   const Vars all = in.left(0), right = in.right();
   const Vars over = without(all, right), rank = without(right, all);
+  if (c.a.is_zero(c.join(rank))) return {right, argmax(c, in.operand(0), over)};
   return {right, c.a.opaque("top_k", {{over, same_order(c.a, over, in.operand(0))}}, {c.join(rank)},
                             position_in(c, over))};
 }
@@ -56,6 +66,8 @@ Results lower_op(Context& c, const ir::TopK& op, const Site& site) {
   const Indices in(c, site, op.pattern);
   const Vars right = in.right(), over = without(in.left(0), right);
   const TensorExpr where = top_k_places(c, in);
+  if (c.a.is_zero(c.join(without(right, in.left(0)))))
+    return {{right, c.a.max(over, in.operand(0))}, where};
   return {{right, c.at({over, in.operand(0)}, c.split(where.body, over))}, where};
 }
 
