@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "oracle/disturbed.h"
+#include "oracle/huge.h"
 #include "oracle/ops.h"
 #include "oracle/pattern.h"
 #include "oracle/sides.h"
@@ -25,7 +26,7 @@ Curve curve(ir::UnaryFn fn) {
     case F::logical_not:
       return {[](double x) { return x == 0 ? 1.0 : 0.0; }, nullptr};
     case F::exp:
-      return {[](double x) { return std::exp(x); }, [](double, double y) { return y; }};
+      return {exponential, [](double, double y) { return y; }};
     case F::log:
       return {[](double x) { return std::log(x); }, [](double x, double) { return 1 / x; }};
     case F::sqrt:

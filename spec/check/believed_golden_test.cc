@@ -15,6 +15,8 @@ namespace {
 /// below its clip at the drawn values, the wrong entry is drawn too rarely, or
 /// the devices have no finite value (U0010: refused all the same).
 const std::set<std::string> not_seen = {"fixtures/f07_gradient_norm_broken.shard step_zero1",
+                                        "rings/rescale_broken.shard before",
+                                        "rings/rescale_broken.shard inverse",
                                         "soundness/entry_fact_leaks.shard p",
                                         "values/labels_at_zero_broken.shard first_d",
                                         "values/products_of_a_loop_broken.shard of_magnitudes",

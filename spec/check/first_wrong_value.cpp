@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "spec/check/budget.h"
 #include "spec/check/cost_of_run.h"
 #include "spec/denote/array.h"
 #include "spec/denote/evaluate.h"
@@ -316,7 +317,7 @@ class LineSearch {
 
   bool right_with(const ValueAt& v, const Values& values) {
     spent_ += 1 + cost_.at(plan_, sizes_).numbers;
-    if (spent_ > most_of_replacements) return false;
+    if (spent_ > most_of_replacements || limit_.ended()) return false;
     size_t times = 0;
     const auto replace = [&](size_t function, ir::ValueId value, Values& now) {
       if (function == v.function && value == v.value) now.at(0) = values.at(times++);
@@ -343,6 +344,7 @@ class LineSearch {
   std::set<ValueAt> visited_, reached_;  ///< not in the model, on the way to the result
   CostOfRun& cost_;
   double spent_ = 0;
+  const SearchLimit limit_{FileBudget::of_lines};  ///< a step runs numeric gradients
 };
 
 }  // namespace

@@ -256,6 +256,7 @@ class DrawAtLiterals {
       const unsigned way = below(10);
       way_ = way < 2 ? Way::ordinary : way < 7 ? Way::near : way < 8 ? Way::shared : Way::spread;
     }
+    if (!std::isfinite(number_)) number_ = any_of(all);  // a / 0
     if (const auto last = last_index(own); last && is_integer(type.dtype))
       number_ = *last, way_ = Way::near, start_ = 0;
   }

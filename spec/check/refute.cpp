@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "oracle/huge.h"
 #include "spec/check/budget.h"
 #include "spec/check/claim.h"
 #include "spec/check/cost_of_run.h"
@@ -312,6 +313,50 @@ std::optional<Entry> beyond_rounding(const ExactResults& exact, const Confirmed&
   return std::nullopt;
 }
 
+/// What both are at a point, and an entry that differs by more than rounding can explain.
+struct Apart {
+  Confirmed claim, erased;
+  std::optional<Entry> entry;
+};
+
+/// `seeds`: as for `by_oracle`.
+Apart apart_by_oracle(const PointOfPlan& point, const Evaluation& erased_value, bool inputs_round,
+                      unsigned seeds, double noise) {
+  Apart found{by_oracle(point, claimed, inputs_round, seeds),
+              by_oracle(point, erased_value, inputs_round, seeds),
+              {}};
+  if (beyond_rounding(found.claim, found.erased, noise))
+    found.entry = beyond_rounding(at_jumps(point, claimed, found.claim),
+                                  at_jumps(point, erased_value, found.erased), noise);
+  return found;
+}
+
+bool agree(const Inputs& a, const Inputs& b) {
+  for (size_t r = 0; r < a.size(); ++r)
+    for (size_t i = 0; i < a[r].data.size(); ++i)
+      if (!(std::abs(a[r].data[i] - b[r].data[i]) <= 1e-9 * (1 + std::abs(a[r].data[i]))))
+        return false;
+  return true;
+}
+
+/// A difference where exponentials overflow, if neither side depends on what they are.
+std::optional<Apart> apart_in_spite_of_overflow(const PointOfPlan& point,
+                                                const Evaluation& erased_value, unsigned seeds,
+                                                double noise) {
+  constexpr unsigned ways = 4;
+  std::optional<Inputs> claim, erased;
+  for (unsigned seed = ways; seed > 0; --seed) {
+    const oracle::HugeExponentials huge(seed);
+    if (overflows(point, claimed) || overflows(point, erased_value)) return std::nullopt;
+    Inputs other_claim = arrays_of(claimed(point)), other = arrays_of(erased_value(point));
+    if (claim && !(agree(*claim, other_claim) && agree(*erased, other))) return std::nullopt;
+    claim = std::move(other_claim), erased = std::move(other);
+  }
+  const oracle::HugeExponentials huge(1);
+  Apart found = apart_by_oracle(point, erased_value, true, seeds, noise);
+  return found.entry ? std::optional(std::move(found)) : std::nullopt;
+}
+
 /// Confirms a difference; where forward-mode gradients are too slow, by error analysis alone.
 /// Returns the difference that the oracle sees between erasure and model; none if rounding moves
 /// one of them far. Values that are fractions of the inputs are compared exactly too: at a
@@ -340,15 +385,16 @@ std::optional<Refutation> confirmed(const ir::Program& program, size_t plan, con
     const auto entry = beyond_rounding(*exact, claim, erased, seen.noise);
     return entry ? std::optional(described(*entry, claim, erased)) : std::nullopt;
   }
-  if (overflows(point, claimed) || overflows(point, erased_value)) return std::nullopt;
+  if (overflows(point, claimed) || overflows(point, erased_value)) {
+    const auto found = apart_in_spite_of_overflow(point, erased_value, few, seen.noise);
+    return found ? std::optional(described(*found->entry, found->claim, found->erased))
+                 : std::nullopt;
+  }
   for (const bool inputs_round : {true, false}) {
     if (!inputs_round && !of_values) break;  // a gradient depends on more than one point
     const unsigned seeds = at.literals || !inputs_round ? many : few;
-    const Confirmed claim = by_oracle(point, claimed, inputs_round, seeds);
-    const Confirmed erased = by_oracle(point, erased_value, inputs_round, seeds);
-    if (!beyond_rounding(claim, erased, seen.noise)) continue;
-    const auto entry = beyond_rounding(at_jumps(point, claimed, claim),
-                                       at_jumps(point, erased_value, erased), seen.noise);
+    const auto [claim, erased, entry] =
+        apart_by_oracle(point, erased_value, inputs_round, seeds, seen.noise);
     if (!entry) continue;
     const auto [r, i] = *entry;
     if (!std::isfinite(erased.arrays[r].data[i]) && finite_by_rounding(point, erased_value, r, i))

@@ -174,5 +174,43 @@ TEST(RefuteStep, AWrongStepIs) {
   EXPECT_EQ(first_wrong("sqrt(sumsq(gr))", "sumsq(gr)"), 3);
 }
 
+TEST(RefuteValue, WhatExponentialsBeyondDoublesHideRefutesNothing) {
+  const std::string head = "mesh d\ndim B L\n";
+  for (const std::string equal : {
+           R"(fn f(x: f32[B L]) -> f32[B L] { return softmax("B L; L", x) }
+plan p implements f(x: f32[B/d L]) -> f32[B/d L] {
+    e = exp(x + 1e30)
+    return e / sum("B/d L -> B/d", e)
+})",
+           R"(fn f(x: f32[B L]) -> f32[B L] { return x }
+plan p implements f(x: f32[B/d L]) -> f32[B/d L] { return log(exp(x + 2000)) - 2000 })",
+           R"(fn f(x: f32[B L]) -> f32[B L] { return exp(x) }
+plan p implements f(x: f32[B/d L]) -> f32[B/d L] { return exp(x + 1000) * exp(-1000) })",
+           R"(fn f(x: f32[B L]) -> f32[B L] { return exp(800 * x) / (1 + exp(800 * x)) }
+plan p implements f(x: f32[B/d L]) -> f32[B/d L] { return 1 - exp(-800 * x) / (1 + exp(-800 * x)) })"})
+    if (const auto refutation = refute_last(program(head + equal)))
+      ADD_FAILURE() << equal << refutation->numbers.lines.at(0);
+}
+
+TEST(RefuteValue, AnExponentialBeyondDoublesThatMeetsZeroHidesNoDifference) {
+  EXPECT_TRUE(refute_last(program(R"(
+mesh d
+dim B L
+fn f(x: f32[B L], y: f32[B]) -> f32[B L] { return x }
+plan p implements f(x: f32[B/d L], y: f32[B/d]) -> f32[B/d L] { return 2 * x + zeros(f32[B/d]) * exp(y * y + 1e30) }
+)")));
+}
+
+TEST(RefuteValue, NoEntryIsInfinite) {
+  EXPECT_FALSE(refute_last(program(R"(
+mesh d
+dim B L
+fn f(x: f32[B L]) -> f32[B L] { return where(x > 0, 1 / exp(x), 1) }
+plan p implements f(x: f32[B/d L]) -> f32[B/d L] {
+    return where(x > 0, 1 / exp(x), 1 + cos(2 * x) - 2 * cos(x) * cos(x) + 1)
+}
+)")));
+}
+
 }  // namespace
 }  // namespace shardproof
