@@ -6,6 +6,7 @@ import inspect
 import itertools
 import re
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +17,8 @@ import jax
 from . import assumed, devices, levels, validation
 from .annotations import names_in
 from .dims import ImportProblem
-from .program import mesh_of, trace
-from .report import Diagnostic, Report, check
+from .program import TRACES, mesh_of, trace
+from .report import Diagnostic, Place, Report, check
 
 
 def as_shape(arg: Any) -> Any:
@@ -70,8 +71,13 @@ def prove(model: Callable, sharded: Any = None, *args: Any, mesh: Any = None, di
         sharded, (model, shapes, named) = model, model.__shardproof__
         args, dims = args or shapes, dims or named
     start = time.perf_counter()
+    TRACES.clear()
     args = tuple(as_shape(arg) for arg in args)
     sizes = dict(mesh) if isinstance(mesh, dict) else dict(mesh.shape) if mesh is not None else None
+    try:
+        trace(model, args, None), trace(sharded, args, sizes)
+    except Exception as error:  # noqa: BLE001  (the user's code may raise anything)
+        return not_traced(error, time.perf_counter() - start)
     report, sizes = by_plan(model, sharded, args, sizes, dims, meshes, keep, timeout, validate)
     unread = report.verdict == "unknown" and any(each.code.startswith("J") for each in report.errors)
     if unread and sizes and not any("differ" in check for check in report.checks):
@@ -88,23 +94,23 @@ def by_plan(model, sharded, args, sizes, dims, meshes, keep, timeout, validate) 
     """The report of the sharded program as a plan, and the sizes of its mesh."""
     start = time.perf_counter()
 
-    def attempt(unrolled: int = 0, held: frozenset[str] = frozenset()) -> tuple[levels.Text, Report]:
+    def attempt(unrolled: int = 0, held: frozenset[str] = frozenset(), meshes: int = meshes) -> tuple[levels.Text, Report]:
         text = levels.imported(model, sharded, args, sizes, dim_names(dims, args, model), meshes, unrolled, held)
         seconds = time.perf_counter() - start
         text, report = decided(text, keep, timeout)
         report.level, report.import_seconds = text.level, seconds
         beyond = held_by(report) & set(text.imported.sizes) - held
         if beyond and not text.sized:  # an entry that is read by its number: the dim keeps its size
-            return attempt(unrolled, held | beyond)
-        report.assumptions += [f"{name} computes {of} (trusted)"
-                               for name, of in text.imported.trusting.items()]
+            return attempt(unrolled, held | beyond, meshes)
+        report.assumptions = list(dict.fromkeys([*report.assumptions, *text.imported.assumed, *(
+            f"{name} computes {of} (trusted)" for name, of in text.imported.trusting.items())]))
         if validate and report.verdict != "invalid":
             validation.validate(text, report, text.model, text.sharded)
         return text, report
 
     try:
         if sizes is None:
-            sizes = mesh_of(jax.make_jaxpr(sharded)(*args).jaxpr)
+            sizes = mesh_of(trace(sharded, args, None).jaxpr.jaxpr)
         problem = found = None
         try:
             found = attempt()
@@ -117,6 +123,11 @@ def by_plan(model, sharded, args, sizes, dims, meshes, keep, timeout, validate) 
                 found = steps if found is None or steps[1].proved else found
             except ImportProblem:
                 pass
+        if found and validate and not found[0].sized and not found[1].proved and not any(
+                "differ" in check for check in found[1].checks):
+            here = attempt(meshes=1)[1]
+            if here.proved:
+                found[1].checks.append(f"right at one size: it is proved {here.level}, which is what `meshes=1` asks for")
         if found is None:
             return refused(problem, model, sharded, args, sizes, time.perf_counter() - start), sizes
     except ImportProblem as error:
@@ -207,6 +218,17 @@ def refused(problem: ImportProblem, model, sharded, args, sizes, seconds: float)
     report = Report("unknown", diagnostics=[found], import_seconds=seconds)
     refuted_by_evaluation(report, model, sharded, args, sizes)
     return report
+
+
+def not_traced(error: Exception, seconds: float) -> Report:
+    """The report of a program that JAX cannot trace, with JAX's reason and the user's last line."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if "site-packages" not in f.filename
+              and Path(f.filename).parent != Path(__file__).parent]
+    place = getattr(error, "place", None) or (frames and Place(
+        frames[-1].filename, frames[-1].lineno, (frames[-1].colno or 0) + 1, frames[-1].end_lineno or frames[-1].lineno,
+        (frames[-1].end_colno or 0) + 1)) or None
+    said = str(error) if isinstance(error, ImportProblem) else f"JAX cannot trace the program: {type(error).__name__}: {error}"
+    return Report("unknown", diagnostics=[Diagnostic("J0001", "error", said, place=place)], import_seconds=seconds)
 
 
 def refuted_by_evaluation(report: Report, model, sharded, args, sizes) -> None:

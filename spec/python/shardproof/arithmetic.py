@@ -50,7 +50,11 @@ def arithmetic(name: str, template: str):
         if result is not None and (result.ranks or any(v.text is None for v in vals)):
             return indices(r, eqn, vals, result, name)
         if any(v.text is None for v in vals):
-            from . import lookups
+            from . import lookups, running
+            if name == "add" and (found := running.gone_on(r, vals)):
+                return found
+            if found := of_flag(r, name, vals):
+                return found
             for v, other in (vals, vals[::-1]):  # x * (axis_index == 0), rows * mask
                 if name == "mul" and v.made[:1] == ("convert_element_type",) and v.text is None:
                     mask = replace(v.made[1], pos=v.pos)
@@ -68,6 +72,16 @@ def arithmetic(name: str, template: str):
             val.shifted = (*rotations, val.text, val.pos)
         return val
     RULES[name] = apply
+
+
+def of_flag(r: Reader, name: str, vals: list[Val]) -> Val | None:
+    """float(mask) - 1, of a mask that depends on the device: one of two numbers."""
+    for i, (v, other) in enumerate((vals, vals[::-1])):
+        if v.text is None and v.made[:1] == ("convert_element_type",) and v.made[1].dtype == "bool" and other.literal is not None:
+            f, dtype = getattr(operator, name), "float32" if v.dtype == "f32" else "int32"
+            two = [r.scalar(f(*((x, other.literal) if i == 0 else (other.literal, x))), dtype, [virtual(p) for p in v.pos]) for x in (1, 0)]
+            return Val(None, v.pos, dtype=v.dtype, made=("select_n", v.made[1], *two), why=v.why)
+    return None
 
 
 def added_rotations(r: Reader, vals: list[Val]) -> tuple[Val | None, tuple]:

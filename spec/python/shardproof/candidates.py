@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from .arithmetic import affine_of, blocks
 from .dims import Factor
 from .reader import Reader
-from .arithmetic import affine_of, blocks
 from .values import Affine, Val
 
 
@@ -86,10 +86,16 @@ def in_place(eqn, results: list[Val]) -> list[Val]:
     before, after = (tuple(v.aval.shape) for v in (eqn.invars[0], eqn.outvars[0]))
     if eqn.primitive.name != "transpose" and after in (before, (*before, 1)):
         return results
+    if [n for n in before if n > 1] == [n for n in after if n > 1] and eqn.primitive.name != "transpose":
+        return [replace(v, made=()) if v.made[:1] in KINDS[:-1] else v for v in results]
     return [replace(v, made=()) if v.made[:1] in KINDS else v for v in results]
 
 
-KINDS = (("own_top_k",), ("all_top_k",), ("chosen",))
+KINDS = (("own_top_k",), ("all_top_k",), ("chosen",), ("terms",), ("own_argmax",), ("all_argmax",), ("first_device",))
+# What else passes them on, or knows them.
+KNOWN = {"add", "all_gather", "all_gather_invariant", "all_gather_reduced", "argmax", "convert_element_type", "copy", "dynamic_slice",
+         "gather", "jit", "pjit", "closed_call", "remat", "checkpoint", "custom_jvp_call", "custom_vjp_call", "pcast", "pvary", "select_n",
+         "stop_gradient", "top_k"}
 
 
 def looked_up(table: Val, indices: Val, at: int, d) -> Val | None:

@@ -3,11 +3,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import prod
+from types import SimpleNamespace
 
-from . import advice, candidates, pipelines
+from . import advice, candidates, firsts, pipelines
 from .dims import Factor, ImportProblem, Position
+from .ranks import positions_and_axes
 from .reader import Reader
-from .rules import rule
+from .rules import RULES, rule
 from .values import Affine, Val, number
 
 
@@ -118,8 +120,17 @@ def split_over(val: Val, axis: str) -> bool:
 
 @rule("psum", "psum2", "psum_invariant")
 def _psum(r: Reader, eqn, vals):
-    axes = names_of(eqn.params.get("axes", eqn.params.get("axis_name")))
+    vals, axes = of_positions(r, eqn, vals, "reduce_sum")
     return [added(r, v, axes) for v in vals]
+
+
+def of_positions(r: Reader, eqn, vals: list[Val], name: str) -> tuple[list[Val], tuple[str, ...]]:
+    """The operands reduced over those axes that are positions (vmap's), and the axes of the mesh."""
+    positions, axes = positions_and_axes(eqn.params["axes"])
+    if positions:
+        of = SimpleNamespace(params={"axes": positions})
+        vals = [RULES[name](r, of, [v]) for v in vals]
+    return vals, axes
 
 
 def added(r: Reader, val: Val, axes) -> Val:
@@ -145,31 +156,37 @@ def added(r: Reader, val: Val, axes) -> Val:
 
 @rule("pmax")
 def _pmax(r: Reader, eqn, vals):
-    results = []
-    for val in vals:
-        over = [a for a in names_of(eqn.params["axes"]) if val.marks.get(a) == "Max"]
-        for a in names_of(eqn.params["axes"]):
-            if a not in over and (split_over(val, a) or a in val.marks):
-                raise r.problem(f"pmax over {a} of {r.said(val)}", "finding")
-        if over:
-            marks = {a: m for a, m in val.marks.items() if a not in over}
-            text = r.emit(f'all_reduce("{r.spell(val.dims, val.marks)} -> '
-                          f'{r.spell(val.dims, marks)}", {r.use(val)})')
-            val = replace(val, text=text, marks=marks)
-        results.append(val)
-    return results
+    vals, axes = of_positions(r, eqn, vals, "reduce_max")
+    return [largest(r, val, axes) for val in vals]
+
+
+def largest(r: Reader, val: Val, axes) -> Val:
+    """The maximum over the axes of what the devices hold."""
+    over = [a for a in axes if val.marks.get(a) == "Max"]
+    for a in axes:
+        if a not in over and (split_over(val, a) or a in val.marks):
+            raise r.problem(f"pmax over {a} of {r.said(val)}", "finding")
+    if over:
+        marks = {a: m for a, m in val.marks.items() if a not in over}
+        text = r.emit(f'all_reduce("{r.spell(val.dims, val.marks)} -> '
+                      f'{r.spell(val.dims, marks)}", {r.use(val)})')
+        val = replace(val, text=text, marks=marks)
+    return val
 
 
 @rule("pmin")
 def _pmin(r: Reader, eqn, vals):
     """-pmax(-x), of what reduce_min has made."""
+    vals, axes = of_positions(r, eqn, vals, "reduce_min")
     results = []
     for val in vals:
-        if val.made[:1] == ("negated",):
-            (turned,) = _pmax(r, eqn, [val.made[1]])
+        if first := firsts.smallest(r, val, axes):
+            val = first
+        elif val.made[:1] == ("negated",):
+            turned = largest(r, val.made[1], axes)
             val = replace(turned, text=r.emit(f"-{r.use(turned)}"), made=())
         else:
-            (val,) = _pmax(r, eqn, [val])
+            val = largest(r, val, axes)
         results.append(val)
     return results
 
@@ -212,6 +229,8 @@ def _all_gather(r: Reader, eqn, vals):
 
 def gathered_apart(r: Reader, val: Val, p: int, axes) -> Val:
     """all_gather without tiled=True: the devices are a new position."""
+    if found := firsts.gathered(r, val, p, axes):
+        return found
     n = r.ranks(axes)
     inserted = [*val.pos[:p], (Factor(None, extent=n),), *val.pos[p:]]
     marks = {val.marks.get(a, "") for a in axes}

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from .dims import Factor
 from .reader import Reader, dtype_name
 from .rules import RULES, rule
-from .values import Val, number
+from .values import MINUS_INFINITY, Val, number
 
 
 def union(vals: list[Val]) -> dict[str, str]:
@@ -57,12 +57,14 @@ def _equal(r: Reader, eqn, vals: list[Val]) -> Val:
     if all_literal(vals):
         return r.scalar((vals[0].literal == vals[1].literal) == equal, "bool", shape_positions(vals))
     for i, v in enumerate(vals):
-        if v.literal in (float("inf"), float("-inf")):  # no real number is
+        if v.literal in (float("inf"), float("-inf")):  # no real number is; an entry that is masked may be
+            if v.literal < 0 and r.may_be_infinite(vals[1 - i]):
+                return of_mask(r, vals[1 - i], equal)
             return r.scalar(not equal, "bool", [virtual(p) for p in vals[1 - i].pos])
     if any(v.text is None for v in vals):
         from . import lookups
         return lookups.equal(r, eqn, vals)
-    if vals[0].text == vals[1].text and vals[0].pos == vals[1].pos:  # isnan: no real number is
+    if vals[0].text == vals[1].text and vals[0].pos == vals[1].pos and not union(vals):  # isnan: no real number is
         return r.scalar(equal, "bool", [virtual(p) for p in vals[0].pos])
     return written(r, eqn.primitive.name, vals, "{0} == {1}" if equal else "{0} != {1}", "bool")
 
@@ -72,6 +74,11 @@ def _logic(r: Reader, eqn, vals: list[Val]) -> Val:
     name = eqn.primitive.name
     if vals[0].dtype == "i32":
         return bits(r, name, vals, str(eqn.invars[0].aval.dtype).startswith("int"))
+    for i, v in enumerate(vals if name != "not" else []):
+        if v.literal is not None and v.dtype == "bool":
+            other = vals[1 - i]
+            wins = v.literal == (name == "or")
+            return r.scalar(v.literal, "bool", [virtual(p) for p in other.pos]) if wins else other
     if any(v.text is None for v in vals):
         from . import lookups
         for v, other in (vals, vals[::-1]) if name == "and" else ():
@@ -80,11 +87,6 @@ def _logic(r: Reader, eqn, vals: list[Val]) -> Val:
         return Val(None, shape_positions(vals), dtype="bool", made=(name, *vals), why=vals[0].why)
     if name == "not" and vals[0].literal is not None:
         return r.scalar(not vals[0].literal, "bool", vals[0].pos)
-    for i, v in enumerate(vals if name != "not" else []):
-        if v.literal is not None and v.dtype == "bool":
-            other = vals[1 - i]
-            wins = v.literal == (name == "or")
-            return r.scalar(v.literal, "bool", [virtual(p) for p in other.pos]) if wins else other
     return written(r, name, vals, "not {0}" if name == "not" else f"{{0}} {name} {{1}}", "bool")
 
 
@@ -131,8 +133,15 @@ def _sign(r, eqn, vals):
     return written(r, "sign", vals, "where({0} > 0.0, 1.0, where({0} < 0.0, f32(-1.0), 0.0))", x.dtype)
 
 
+def of_mask(r: Reader, x: Val, equal: bool) -> Val:
+    """Whether a value is what a mask has in place of entries."""
+    return written(r, "eq" if equal else "ne", [x], f"{{0}} {'==' if equal else '!='} {MINUS_INFINITY}", "bool")
+
+
 @rule("is_finite")
 def _is_finite(r, eqn, vals):  # real numbers are
+    if r.may_be_infinite(vals[0]):
+        return of_mask(r, vals[0], False)
     return r.scalar(True, "bool", [virtual(p) for p in vals[0].pos])
 
 
@@ -194,9 +203,9 @@ def constant(v: Val) -> float | None:
 
 @rule("ge", "gt", "le", "lt")
 def _compare(r, eqn, vals):
-    from . import candidates
+    from . import candidates, firsts
     name = eqn.primitive.name
-    if name == "lt" and vals[1].literal == 0 and candidates.chosen(vals[0]):  # they count from the front
+    if name == "lt" and vals[1].literal == 0 and (candidates.chosen(vals[0]) or firsts.is_device(vals[0])):  # they count from the front
         return r.scalar(False, "bool", [virtual(p) for p in vals[0].pos])
     if any(v.text is None for v in vals):
         return Val(None, shape_positions(vals), dtype="bool", made=(name, *vals),
@@ -240,9 +249,27 @@ def _integer_pow(r, eqn, vals):
     return written(r, "integer_pow", vals, body, vals[0].dtype, positive=vals[0].positive)
 
 
+def fewer_bits(r: Reader, x: Val, old, new) -> Val:
+    """Integers as others, which count modulo 2^bits. No value goes beyond the bits of its own dtype."""
+    old, new = jnp.iinfo(old), jnp.iinfo(new)
+    below, size = min(0, new.min), 1 << new.bits
+    if new.min <= old.min and old.max <= new.max or new.bits == old.bits and old.min == 0:
+        return x
+    if x.literal is not None:
+        return r.scalar((x.literal - below) % size + below, "int32", x.pos)
+    if x.affine and x.affine.const >= 0 and x.affine.scale >= 0 and all(n >= 0 for _, n in x.affine.ranks):
+        return x  # positions
+    if new.bits > 16:
+        raise r.problem(f"a cast of {old.dtype} to {new.dtype}, which makes other numbers of those below 0")
+    template = f"({{0}} + {number(-below)}) % {number(size)} - {number(-below)}" if below else f"{{0}} % {number(size)}"
+    return written(r, "convert", [x], template, "i32")
+
+
 @rule("convert_element_type")
 def _convert(r, eqn, vals):
     (x,), to = vals, dtype_name(eqn.params["new_dtype"])
+    if to == x.dtype == "i32":
+        return fewer_bits(r, x, eqn.invars[0].aval.dtype, eqn.params["new_dtype"])
     if to == x.dtype:
         return x
     if x.literal is not None:

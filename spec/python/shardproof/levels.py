@@ -19,7 +19,7 @@ NUMBER = re.compile("\x01(.*?)\x02")
 PRIMES = ((5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71),
           (73, 11, 7, 61, 5, 53, 47, 13, 43, 19, 29, 31, 67, 23, 17, 37, 59, 71))
 MICROBATCHES = (11, 13)  # a pipeline is gone through tick by tick
-AXES = ((3, 2, 5, 7), (2, 5, 3, 4))
+AXES = ((3, 7, 5, 2), (5, 2, 7, 3))  # sums, differences, maxima and minima of axes are no products of them
 
 
 @dataclass

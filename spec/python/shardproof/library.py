@@ -208,6 +208,7 @@ def called(reader, operands: list[Val], axis: int, known: Known, small: float) -
         if each.text is None or [[f if f.virtual else (reader.key(f), f.axes) for f in p] for p in each.pos] \
                 != [[f if f.virtual else (reader.key(f), f.axes) for f in p] for p in rest]:
             return None
+        reader.name_entries(each, row)
     words = {"dim": dim, "x": reader.use(x), "ids": reader.use(ids[0]) if ids else "",
              "small": number(shortest(np.float32(small)))}
     dims = [f for f in x.dims if not known.reduces or f not in row]

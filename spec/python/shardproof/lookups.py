@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from jax.lax import GatherScatterMode
 
-from . import candidates, divided, rewrites
+from . import candidates, divided, firsts, rewrites
 from .arithmetic import affine_of, blocks, combined, indices
 from .dims import Factor
 from .elementwise import shape_positions, union, virtual, where, written
@@ -110,6 +110,11 @@ def select(r: Reader, condition: Val, no: Val, yes: Val) -> Val | None:
     if name == "lt" and zero(condition.made[2]) and same(condition.made[1], no) \
             and yes.made and yes.made[0] == "add" and same(yes.made[1], no):
         return from_the_end(r, condition, no, yes)
+    if condition.made[:1] == ("one_hot",) and zero(no) and yes.made[:1] == ("select_n",):
+        _, mask, here, there = yes.made
+        for inside, value, other in ((True, here, there), (False, there, here)):
+            if zero(other) and value.literal is not None and (hit := in_block(r, condition, replace(mask, pos=yes.pos), inside)):
+                return where(r, hit, replace(value, pos=[virtual(p) for p in hit.pos]), replace(no, pos=[virtual(p) for p in hit.pos]))
     for inside, value, other in ((True, yes, no), (False, no, yes)):
         if not zero(other):
             continue
@@ -175,10 +180,11 @@ def lined_up(r: Reader, mask: Val, value: Val) -> None:
             raise r.problem("a mask of ids is used along another dim than that of its ids")
 
 
-def in_block(r: Reader, hot: Val, mask: Val) -> Val | None:
-    """The one-hot of a device's ids, where the mask says that the device has them: that of ids of all devices."""
+def in_block(r: Reader, hot: Val, mask: Val, inside: bool = True) -> Val | None:
+    """The one-hot of a device's ids, where the mask says that the device has them (or, with inside=False, has not): that of
+    ids of all devices."""
     _, hit, ids, extent = hot.made
-    w = window(mask)
+    w = window(mask, inside)
     if block_of(r, w) is None or w.high.const != extent or not same(w.ids, ids):
         return None
     lined_up(r, mask, hot)
@@ -238,12 +244,14 @@ def lookup_dims(eqn) -> tuple[int, bool]:
 
 @rule("gather")
 def _gather(r: Reader, eqn, vals):
-    table, indices = vals
-    indices = plain(indices)
+    table, given = vals
+    indices = plain(given)
     try:
         at, batched = lookup_dims(eqn)
     except ValueError:
         return rewrites.gathered(r, eqn, [table, indices])
+    if batched and (found := firsts.looked_up(r, table, indices, at, indices.pos[:-1])):
+        return found
     if found := candidates.looked_up(table, indices, at, eqn.params["dimension_numbers"]):
         return found
     if batched and several_in_a_row(eqn, indices):
@@ -268,6 +276,8 @@ def _gather(r: Reader, eqn, vals):
                        "masked with where(mask, rows, 0)")
     if split:
         raise r.problem(f"look-up in {r.dim_said(next(f for f in table.pos[at] if f.axes))}, with ids that count in the whole table", "finding")
+    if batched and not (indices is given and fills(eqn) and eqn.params["fill_value"] == 0):
+        r.name_entries(ids, table.pos[at])
     return taken(r, table, ids, at, batched, d, len(eqn.outvars[0].aval.shape))
 
 
@@ -410,6 +420,9 @@ def _dynamic_slice(r: Reader, eqn, vals):
         if start.step is not None and size == 1:
             x = start.step(r, x, p)
             continue
+        if size == 1 and (found := firsts.looked_up(r, x, start, p, [*x.pos[:p], (), *x.pos[p + 1:]])):
+            x = found
+            continue
         affine = affine_of(start)
         if affine is None and size == 1:
             x = entry_at(r, x, p, plain(start))
@@ -511,7 +524,7 @@ def _scatter_add(r: Reader, eqn, vals):
     if not zero(base):  # added to the scatter-add into 0
         none = r.scalar(0, "float32" if base.dtype == "f32" else "int32", [virtual(p) for p in base.pos])
         return RULES["add"](r, eqn, [base, _scatter_add(r, eqn, [none, indices, updates])])
-    indices = plain(indices)
+    given, indices = indices, plain(indices)
     ids, axes = replace(indices, pos=indices.pos[:-1]), ()
     if ids.literal is not None and not ids.dims and not batched and all(n == 1 for n in ids.extents()):
         row = list(updates.pos)
@@ -534,6 +547,8 @@ def _scatter_add(r: Reader, eqn, vals):
         updates = updates if dropped else unmasked(updates)
     size = base.extents()[at] * r.ranks(axes)
     row = r.dims.position(r.dims.node(r.node_key("rows"), size), axes)
+    if indices.text is not None and not (indices is given and fills(eqn)):
+        r.name_entries(ids, row)
     if batched:
         return spread(r, base, ids, updates, at, row)
     if len(row) != 1:

@@ -63,6 +63,8 @@ def _cumsum(r: Reader, eqn, vals):
         rest = [g for g in x.dims if g != f]
         total = r.emit(f'sum("{r.spell(x.dims, x.marks)} -> {r.spell(rest, x.marks)}", {r.use(x)})')
         text = r.emit(f"({total} - {text}) + {r.use(x)}")
+    elif f.axes and not x.marks:
+        r.running[text] = x, eqn.params["axis"]
     return replace(x, text=text, affine=None, literal=None, positive=False)
 
 
@@ -159,7 +161,7 @@ def _cond(r: Reader, eqn, vals):
     if index.literal is not None:
         return r.closed(branches[max(0, min(int(index.literal), len(branches) - 1))], args)
     if index.dims or index.marks or index.text is None:
-        raise r.problem("`cond` or `switch` by a value that is not a scalar, the same on each device")
+        raise r.problem("a `cond` or `switch` by a value that is no scalar, or differs between devices: `jnp.where` takes both branches")
     outer, results = r.path, []
     for i, branch in enumerate(branches):
         r.path = (*outer, "branch", i)

@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from . import rewrites
+from . import rewrites, running
 from .dims import Factor
 from .elementwise import virtual
 from .reader import Reader
@@ -22,6 +22,8 @@ def part(r: Reader, x: Val, p: int, start: int, size: int, key) -> Val:
     """Entries start .. start + size of position p."""
     if size == x.extents()[p]:
         return x
+    if found := running.last(r, x, p, start, size):
+        return found
     if size == 0:
         return Val(None, [*x.pos[:p], (Factor(None, extent=0),), *x.pos[p + 1:]], dtype=x.dtype,
                    why="a part without entries is used")

@@ -13,8 +13,8 @@ from jax.sharding import AbstractMesh
 
 from .dims import Again, Dims, ImportProblem
 from .places import place_of
-from .reader import MINUS_INFINITY, RANDOM, Reader, dtype_name
-from .values import Val, printed
+from .reader import RANDOM, Reader, dtype_name
+from .values import MINUS_INFINITY, Val, printed
 
 
 @dataclass
@@ -91,10 +91,20 @@ RESERVED = KEYWORDS | set("""
 
 
 def trace(function, args, mesh: dict[str, int] | None) -> Traced:
-    """The jaxpr of function(*args); args are arrays or jax.ShapeDtypeStruct, in any trees."""
+    """The jaxpr of function(*args); args are arrays or jax.ShapeDtypeStruct, in any trees. A program is traced once in a proof."""
+    leaves, tree = jax.tree.flatten(args)
+    key = id(function), tree, tuple((x.shape, str(x.dtype)) for x in leaves), tuple(mesh.items()) if mesh else None
+    if key not in TRACES:
+        TRACES[key] = traced(function, args, leaves, mesh)
+    return TRACES[key]
+
+
+TRACES: dict[tuple, Traced] = {}  # of one proof; each holds its function
+
+
+def traced(function, args, leaves, mesh: dict[str, int] | None) -> Traced:
     with other_mesh(mesh):
         jaxpr = jax.make_jaxpr(function)(*args)
-    leaves = jax.tree.leaves(args)
     return Traced(jaxpr, parameter_names(function, args), [tuple(x.shape) for x in leaves], function,
                   dict(mesh or {}))
 
@@ -142,6 +152,7 @@ class Imported:
     parameters: list[list[list[str]]] = field(default_factory=list)  # the dims of each position
     names: list[str] = field(default_factory=list)
     trusting: dict[str, str] = field(default_factory=dict)
+    assumed: list[str] = field(default_factory=list)  # of ids
     infinite: bool = False  # both functions have the parameter `minus_infinity`
     constants: dict[str, Any] = field(default_factory=dict)  # parameters of both: arrays, with their indices
     model: Any = None  # closed jaxprs
@@ -294,5 +305,6 @@ class Pair:
         inputs = [n for n in used if any(n == self.dims.names.get(self.dims.root(f.node))
                                          for v in self.fn_args for f in v.dims)]
         return Imported(text, used, aliases, self.plan_trace.mesh, inputs, parameters,
-                        names, {**self.fn.trusting, **self.plan.trusting}, infinite, constants,
+                        names, {**self.fn.trusting, **self.plan.trusting},
+                        list(dict.fromkeys([*self.fn.named_in_words(), *self.plan.named_in_words()])), infinite, constants,
                         self.model_trace.jaxpr, self.plan_trace.jaxpr)

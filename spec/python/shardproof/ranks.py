@@ -2,6 +2,7 @@
 for the ranks of the mesh. It shares no rule and no collective with the importer: devices.py only walks equations by `run`."""
 from __future__ import annotations
 
+import functools
 from math import prod
 from typing import Any
 
@@ -18,6 +19,12 @@ NOTHING = ("pvary", "pcast", "pbroadcast", "core_pvary", "sharding_constraint", 
 
 def names_of(value) -> tuple[str, ...]:
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def positions_and_axes(value) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """The axes of a collective that are positions of its operand (a vmap's), and those of the mesh."""
+    axes = names_of(value)
+    return tuple(a for a in axes if isinstance(a, int)), tuple(a for a in axes if not isinstance(a, int))
 
 
 class Ranks:
@@ -170,9 +177,14 @@ def run(jaxpr, consts, args, apply) -> list:
     return [a.val if isinstance(a, jex_core.Literal) else env[a] for a in jaxpr.outvars]
 
 
+SHOWN = ("debug_print", "debug_callback")  # they compute nothing
+
+
 def globally(eqn, vals) -> list:
     """An equation outside of shard_map."""
     name = eqn.primitive.name
+    if name in SHOWN:
+        return []
     if name == "shard_map":
         ranks = Ranks(dict(eqn.params["mesh"].shape))
         args = [ranks.split(jnp.asarray(v), s) for v, s in zip(vals, eqn.params["in_specs"])]
@@ -209,14 +221,16 @@ def on_ranks(ranks: Ranks, eqn, vals) -> list:
             if isinstance(a, jex_core.Literal) else v for a, v in zip(eqn.invars, vals)]
     name, p = eqn.primitive.name, eqn.params
     ranks.parts = p.get("axis_index_groups")
+    if name in SHOWN:
+        return []
     if name in NOTHING:
         return vals
-    if name in ("psum", "psum2", "psum_invariant"):
-        return [ranks.psum(v, names_of(p["axes"])) for v in vals]
-    if name == "pmax":
-        return [ranks.pmax(v, names_of(p["axes"])) for v in vals]
-    if name == "pmin":
-        return [-ranks.pmax(-v, names_of(p["axes"])) for v in vals]
+    if name in ("psum", "psum2", "psum_invariant", "pmax", "pmin"):
+        here, axes = positions_and_axes(p["axes"])
+        vals = [getattr(v, name[1:4])(tuple(i + 1 for i in here)) if here else v for v in vals]
+        if name == "pmin":
+            return [-ranks.pmax(-v, axes) for v in vals]
+        return [(ranks.pmax if name == "pmax" else ranks.psum)(v, axes) for v in vals]
     if name in ("all_gather", "all_gather_invariant", "all_gather_reduced"):
         return [ranks.all_gather(vals[0], names_of(p["axis_name"]), p["all_gather_dimension"],
                                  p["tiled"])]
@@ -283,11 +297,21 @@ def chosen(ranks: Ranks, eqn, vals) -> list:
 
 
 def evaluate(closed, args) -> list:
-    """The results of a closed jaxpr, shard_maps on one device."""
-    return computed(lambda *a: run(closed.jaxpr, closed.consts, list(a), globally), args)
+    """The results of a closed jaxpr, shard_maps on one device. It is compiled once."""
+    shapes = tuple(jax.ShapeDtypeStruct(np.shape(a), a.dtype) for a in args)
+    return [jnp.asarray(v) for v in of_jaxpr(closed, shapes)(*args)]
+
+
+@functools.lru_cache(maxsize=32)
+def of_jaxpr(closed, shapes):
+    return compiled(lambda *a: run(closed.jaxpr, closed.consts, list(a), globally), shapes)
+
+
+def compiled(function, shapes):
+    """A function that is compiled quickly: it runs a few times."""
+    return jax.jit(function).lower(*shapes).compile(compiler_options={"xla_backend_optimization_level": 0})
 
 
 def computed(function, args) -> list:
-    """function(*args), compiled quickly: it runs once."""
-    compiled = jax.jit(function).lower(*args).compile(compiler_options={"xla_backend_optimization_level": 0})
-    return [jnp.asarray(v) for v in compiled(*args)]
+    """function(*args)."""
+    return [jnp.asarray(v) for v in compiled(function, args)(*args)]

@@ -10,7 +10,7 @@ from jax.extend import core as jex_core
 from . import library
 from .dims import Dims, Factor, ImportProblem, Position
 from .places import place_of
-from .values import HALF_ROOT, Val, Writer, number, shortest
+from .values import HALF_ROOT, MINUS_INFINITY, Val, Writer, number, shortest
 
 
 def dtype_name(dtype: Any) -> str:
@@ -22,17 +22,16 @@ def dtype_name(dtype: Any) -> str:
         return "bool"
     if kind in "iu":
         return "i32"
-    raise ImportProblem(f"no dtype of the notation is {dtype}")
+    raise ImportProblem(f"arrays of {dtype} are not read: real and imaginary parts apart are" if kind == "c" else
+                        f"arrays of {dtype} are not read: floats, integers and booleans are")
 
 
 RANDOM = "random numbers: draw them outside of both functions, and pass what is drawn as an argument, which in_specs " \
          "splits as it does others"
-# A mask's -inf is any number: what is equal for all of them is equal in the limit, where JAX is.
-MINUS_INFINITY = "minus_infinity"
 CHANGES = {"psum", "psum2", "psum_invariant", "pmax", "all_gather", "all_gather_invariant",
            "all_gather_reduced", "reduce_scatter", "all_to_all", "ppermute", "pad", "cumsum", "slice",
            "split", "transpose", "concatenate", "dynamic_slice", "dynamic_update_slice", "gather",
-           "scatter-add", "scan", "reduce_sum", "reduce_max", "dot_general", "rev", "sort",
+           "scatter-add", "scan", "reduce_sum", "dot_general", "rev", "sort",
            "top_k", "while", "cond"}
 
 
@@ -49,6 +48,7 @@ class Reader(Writer):
         self.outer = plan
         self.path: tuple = (prefix,)
         self.no_pipeline: ImportProblem | None = None  # why ticks with ppermute are no pipeline
+        self.running: dict[str, tuple[Val, int]] = {}  # running sums of blocks: of what, and along which position
         self.rings: dict[str, Any] = {}  # by the number of their block
         self.trusting: dict[str, str] = {}  # functions, by what they are trusted to compute
 
@@ -79,7 +79,7 @@ class Reader(Writer):
             return Val(MINUS_INFINITY, pos, dtype=kind, literal=value)
         if kind == "f32" and not np.isfinite(value):
             return Val(None, pos, dtype=kind, literal=value,
-                       why="infinity and NaN are no numbers of the notation")
+                       why="infinity and NaN are no numbers that a proof is about")
         text = "sqrt(0.5)" if value == HALF_ROOT else number(value)
         if not isinstance(value, bool) and value < 0:
             text = f"({text})"
@@ -132,6 +132,8 @@ class Reader(Writer):
             results = [v if v.text is None else replace(v, made=()) for v in results]
         if eqn.primitive.name in MOVES:
             results = candidates.in_place(eqn, results)
+        elif eqn.primitive.name not in candidates.KNOWN:
+            results = [replace(v, made=()) if v.made[:1] in candidates.KINDS else v for v in results]
         for v in results:
             self.whole(v, eqn)
         return [v if v.text is not None or v.place else replace(v, place=self.place) for v in results]

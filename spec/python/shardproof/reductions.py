@@ -4,6 +4,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
+from . import firsts, running
 from .dims import Factor
 from .elementwise import union, written
 from .reader import Reader
@@ -31,6 +32,8 @@ def reduced_over(r: Reader, x: Val, axes, word: str, mark: str) -> Val:
 
 @rule("reduce_sum")
 def _sum(r, eqn, vals):
+    if found := running.before(r, vals[0], eqn.params["axes"]):
+        return found
     x, axes = terms_reduced(r, vals[0], eqn.params["axes"], "U")
     copies = prod(f.extent for i in axes for f in x.pos[i] if f.virtual)
     val = reduced_over(r, x, axes, "sum", "U")
@@ -48,7 +51,18 @@ def _sum(r, eqn, vals):
 @rule("reduce_max")
 def _reduce_max(r, eqn, vals):
     x, axes = terms_reduced(r, vals[0], eqn.params["axes"], "Max")
-    return r.reduced(reduced_over(r, x, axes, "max", "Max"))
+    x, axes = whole_maximum(x, axes)
+    val = r.reduced(reduced_over(r, x, axes, "max", "Max"))
+    return replace(val, made=("reduce_max", x, tuple(axes), val.text, val.pos))
+
+
+def whole_maximum(x: Val, axes) -> tuple[Val, list[int]]:
+    """The maximum of devices' own maxima is one of what they are taken of."""
+    if x.made[:1] != ("reduce_max",) or "Max" not in x.marks.values() or x.made[3:] != (x.text, x.pos):
+        return x, axes
+    _, of, before, *_ = x.made
+    left = [p for p in range(len(of.pos)) if p not in before]
+    return of, sorted([*before, *(left[a] for a in axes)])
 
 
 def terms_reduced(r: Reader, x: Val, axes, mark: str) -> tuple[Val, tuple]:
@@ -62,11 +76,14 @@ def terms_reduced(r: Reader, x: Val, axes, mark: str) -> tuple[Val, tuple]:
     return val, tuple(a - (a > p) for a in axes if a != p)
 
 
+def negated(r: Reader, x: Val) -> Val:
+    return replace(x, text=r.emit(f"-{r.use(x)}"), literal=None, made=(), affine=None, positive=False)
+
+
 @rule("reduce_min")
 def _reduce_min(r, eqn, vals):
-    x = vals[0]
-    x = replace(x, text=r.emit(f"-{r.use(x)}"), literal=None)
-    val = r.reduced(reduced_over(r, x, eqn.params["axes"], "max", "Max"))
+    x = vals[0].made[1] if vals[0].made[:1] == ("negated",) else negated(r, vals[0])
+    val = _reduce_max(r, eqn, [x])
     return replace(val, text=r.emit(f"-{r.use(val)}"), made=("negated", val), positive=False)
 
 
@@ -74,8 +91,12 @@ def _reduce_min(r, eqn, vals):
 def _argmax(r, eqn, vals):
     (axis,) = eqn.params["axes"]
     x = vals[0]
+    if found := firsts.first_device(x, axis):
+        return found
     if x.dtype == "bool":
         x = written(r, "convert", [x], "i32({0})", "i32")
+    if len(x.pos[axis]) == 1 and x.pos[axis][0].axes and not x.marks:
+        return firsts.own(r, x, axis, x.pos[axis][0])
     dims = [f for f in x.dims if f not in x.pos[axis]]
     text = r.emit(f'argmax("{r.spell(x.dims, x.marks)} -> {r.spell(dims, x.marks)}", {r.use(x)})')
     return Val(text, without(x, [axis]), dims, "i32", dict(x.marks))

@@ -245,6 +245,8 @@ def _columns(r: Reader, eqn, x: Val, indices: Val, mapped, tied: dict[int, int])
             kept.append((p, column))
     if any(f.axes for p, _ in kept for f in x.pos[p]):
         raise r.problem(f"`{eqn.primitive.name}` along a dim that is split, with ids that count in the whole", "finding")
+    for p, column in kept:
+        r.name_entries(column, x.pos[p])
     return [column for _, column in kept], [p for p, _ in kept], tied
 
 

@@ -25,9 +25,14 @@ def rule_of(name: str) -> Callable:
     def unknown(reader: Reader, eqn, operands):
         if name.startswith(("random_", "threefry", "rng_")):
             raise reader.problem(f"`{name}` draws {RANDOM}")
-        raise reader.problem(f"the primitive `{name}` has no form in the notation: write it with others, or "
-                             "mark its function with @shardproof.trusted(reference)")
+        raise reader.problem(f"the primitive `{name}` is not read: write it with others, or mark "
+                             "its function with @shardproof.trusted(reference)")
     return unknown
+
+
+@rule("debug_print", "debug_callback")
+def _shown(r, eqn, vals):
+    return []
 
 
 @rule("jit", "pjit", "closed_call", "core_call", "remat", "remat2", "checkpoint",

@@ -16,8 +16,8 @@ from jax.extend import core as jex_core
 from . import marked, ranks
 from .binary import call
 from .levels import Text, concrete
-from .reader import MINUS_INFINITY
 from .report import Report
+from .values import MINUS_INFINITY
 from .widened import is_narrow, widened
 
 LARGEST = 1 << 21  # entries of all parameters
@@ -63,7 +63,10 @@ def inputs_for(text: Text, report: Report, shapes, names, seed: int = 0) -> list
         kind = np.dtype(shape.dtype).kind if str(shape.dtype) != "bfloat16" else "f"
         if kind in "iu":
             high = upper.get(name, min(sizes.values(), default=2))
-            drawn = generator.integers(0, high, shape.shape).astype(shape.dtype)
+            of_ids = name in upper or any(each.endswith("name entries") for each in report.assumptions) \
+                or re.search(r"\bindex\w*\(", text.text)  # oracle and core take no others
+            below = 0 if of_ids or kind == "u" or not report.proved else -high
+            drawn = generator.integers(below, high, shape.shape).astype(shape.dtype)
             result.append(marked.with_some(generator, drawn, compared.get(len(result), set())) if seed else drawn)
         elif kind == "b":
             result.append(generator.integers(0, 2, shape.shape).astype(bool))
@@ -126,9 +129,7 @@ SEEDS = 6  # draws of inputs that may refute
 def traced_values(model, sharded, inputs):
     """What JAX computes, narrow floats as f32: (of the model, of the sharded program)."""
     model, sharded = (widened(each) if is_narrow(each.jaxpr) else each for each in (model, sharded))
-    of_model = ranks.computed(lambda *a: jax.core.eval_jaxpr(model.jaxpr, model.consts, *a), inputs)
-    return ([np.asarray(v) for v in of_model],
-            [np.asarray(v) for v in ranks.evaluate(sharded, inputs)])
+    return tuple([np.asarray(v) for v in ranks.evaluate(each, inputs)] for each in (model, sharded))
 
 
 def rows_of(jaxpr) -> list[int]:

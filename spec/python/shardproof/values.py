@@ -61,6 +61,8 @@ def number(value: Any) -> str:
     return f"\x01{value!r}\x02"
 
 
+# A mask's -inf is any number: what is equal for all of them is equal in the limit, where JAX is.
+MINUS_INFINITY = "minus_infinity"
 # sqrt(2 / pi) and sqrt(1 / 2), which jax.nn.gelu rounds to f32.
 GELU, HALF_ROOT = 0.7978845608028654, 0.7071067811865476
 
@@ -154,6 +156,9 @@ class Writer:
         self.place: Place | None = None
         self.outer = False  # outside of shard_map, in a plan: values are global
         self._count = 0
+        self.named: list[tuple[Val, Position, Place | None]] = []  # ids that are taken to name entries of a position
+        self._masks = False  # whether -inf has been used
+        self._finite: set[str] = set()  # names that do not depend on it
 
     # Text
 
@@ -183,10 +188,39 @@ class Writer:
         self._count += 1
         name = f"v{self._count}"
         self.lines.append(Line((name,), expression, self.place))
+        if not self._of_masks(expression):
+            self._finite.add(name)
         return name
+
+    def _of_masks(self, expression: str) -> bool:
+        return self._masks and any(re.fullmatch(rf"[vrqn]\d+|{MINUS_INFINITY}", word) for word in words_of(expression) - self._finite)
+
+    def may_be_infinite(self, val: Val) -> bool:
+        """Whether a value may be the -inf of a mask; in the text it is `minus_infinity` then."""
+        return val.dtype == "f32" and val.text is not None and self._of_masks(val.text)
 
     def problem(self, message: str, kind: str = "unsupported") -> ImportProblem:
         return ImportProblem(message, self.place, kind)
+
+    def name_entries(self, ids: Val, position: Position) -> None:
+        """These ids are taken to name entries: of others JAX has several readings, and the text has one."""
+        if ids.text is not None and ids.literal is None and not ids.affine:
+            self.named.append((ids, position, self.place))
+
+    def named_in_words(self) -> list[str]:
+        """What is assumed of ids: `0 <= ids < |V|` of a parameter, else in the user's words."""
+        made = {line.names[0]: line.expression for line in self.lines if len(line.names) == 1}
+        words = []
+        for ids, position, place in self.named:
+            name, size = ids.text or "", " * ".join(f"|{self.dims.name(f)}|" if not f.virtual else str(f.extent) for f in position)
+            while found := re.match(r'(?:expand|rearrange|slice)\(".*", (\w+)\)$', made.get(name, "")):
+                name = found[1]
+            segment = place.segment() if place else None
+            if not re.fullmatch(r"[vrqn]\d+", name):
+                words.append(f"0 <= {name} < {size}")
+            else:
+                words.append(f"the ids {f'in `{segment}`' if segment else f'at {place}'} name entries")
+        return words
 
     def use(self, val: Val) -> str:
         """The text of a value, or the problem that it has none."""
@@ -194,6 +228,7 @@ class Writer:
             problem = self.problem(val.why or "a value that depends on the device's index is used")
             problem.place = problem.place or val.place
             raise problem
+        self._masks = self._masks or val.text == MINUS_INFINITY
         return val.text
 
     # Indices

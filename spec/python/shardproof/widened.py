@@ -1,6 +1,7 @@
 """A jaxpr whose floats below f32 are f32: rounding is no part of a proof, and so of no comparison of values."""
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import jax
@@ -16,12 +17,15 @@ def narrow(dtype: Any) -> bool:
 
 
 def is_narrow(jaxpr) -> bool:
-    """Whether a narrow float is a value in it, in any body."""
+    """Whether a narrow float is a value in it, in any body, or one is made as exact as a narrow one."""
+    if any(e.primitive.name == "reduce_precision" for e in jaxpr.eqns):
+        return True
     atoms = [*jaxpr.invars, *jaxpr.constvars, *(v for e in jaxpr.eqns for v in e.outvars)]
     return any(narrow(v.aval.dtype) for v in atoms if hasattr(v.aval, "dtype")) or any(
         is_narrow(inner) for e in jaxpr.eqns for inner in jex_core.jaxprs_in_params(e.params))
 
 
+@functools.lru_cache(maxsize=32)
 def widened(closed):
     """The closed jaxpr with f32 in the place of each narrow float."""
     return jex_core.ClosedJaxpr(_jaxpr(closed.jaxpr), [_wide(c) for c in closed.consts])

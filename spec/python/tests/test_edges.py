@@ -1,0 +1,145 @@
+"""Integers of few bits, masks of -inf, ids that name no entry, axes that are positions: each as JAX has it, or the report says so."""
+import jax
+import jax.numpy as jnp
+import pytest
+import shardproof
+from jax import lax
+from jax.sharding import PartitionSpec as P
+from programs import MESH, ids
+
+
+def proved(model, body, in_specs, out_specs, *shapes, **more):
+    return shardproof.prove(model, jax.shard_map(body, mesh=MESH, in_specs=in_specs, out_specs=out_specs, check_vma=False), *shapes, **more)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
+def test_a_cast_to_integers_of_fewer_bits_is_no_identity(dtype):
+    def model(x):
+        return x.astype(dtype).astype("int32")
+
+    assert proved(model, lambda x: x, P("d"), P("d"), ids(8, 4)).verdict == "refuted"
+    assert proved(model, model, P("d"), P("d"), ids(8, 4)).proved
+    assert proved(lambda x: x.astype("int32"), lambda x: x.astype("int32") * 1, P("d"), P("d"),
+                  jax.ShapeDtypeStruct((8, 4), dtype)).proved
+
+
+def test_a_cast_to_unsigned_integers_is_named():
+    def model(x):
+        return x.astype("uint32").astype("float32")
+
+    report = proved(model, lambda x: x.astype("float32"), P("d"), P("d"), ids(8, 4))
+    assert not report.proved and "a cast of int32 to uint32" in str(report), report
+
+
+@pytest.mark.parametrize("where_masked", [lambda y: jnp.where(jnp.isneginf(y), 0.0, y), lambda y: jnp.where(jnp.isfinite(y), y, 0.0)])
+def test_a_row_that_is_masked_as_a_whole_is_not_taken_for_a_number(where_masked):
+    def largest(s, m):
+        return jnp.where(m, s, -jnp.inf).max(-1)
+
+    args = (P("d"), P("d")), P("d"), (8, 32), jax.ShapeDtypeStruct((8, 32), "bool")
+    assert not proved(lambda s, m: where_masked(largest(s, m)), largest, *args).proved
+    assert proved(lambda s, m: where_masked(largest(s, m)), lambda s, m: where_masked(largest(s, m)), *args).proved
+
+
+def test_the_logarithm_of_a_sum_whose_entries_may_all_be_masked():
+    def model(s, m):
+        return jax.nn.logsumexp(jnp.where(m, s, -jnp.inf), -1)
+
+    def body(s, m):
+        z = jnp.where(m, s, -jnp.inf)
+        top = lax.pmax(z.max(-1), "t")
+        top = jnp.where(jnp.isfinite(top), top, 0.0)
+        return jnp.log(lax.psum(jnp.exp(z - top[:, None]).sum(-1), "t")) + top
+
+    report = proved(model, body, (P("d", "t"), P("d", "t")), P("d"), (8, 8), jax.ShapeDtypeStruct((8, 8), "bool"))
+    assert report.proved, report
+
+
+def test_ids_whose_mode_decides_beyond_the_table_are_said_to_name_entries():
+    split, shapes = (P(None, "d"), P(), P(None, "d")), ((8, 4), ids(6), (6, 4))
+    report = proved(lambda x, i, u: x.at[i].add(u, mode="drop"), lambda x, i, u: x.at[i].add(u, mode="clip"), split, P(None, "d"), *shapes)
+    assert report.proved and report.assumptions == ["0 <= i < |A|"], report
+    report = proved(lambda x, i, u: x.at[i + 1].add(u), lambda x, i, u: x.at[i + 1].add(u), split, P(None, "d"), *shapes)
+    assert report.proved and report.assumptions == ["the ids in `x.at[i + 1].add(u)` name entries"], report
+
+    def picked(t, i):
+        return jnp.take_along_axis(t, i[:, None], 1)
+
+    report = proved(picked, picked, (P("d"), P("d")), P("d"), (8, 4), ids(8), dims=("B V", "B"))
+    assert report.proved and report.assumptions == ["0 <= i < |V|"], report
+
+
+@pytest.mark.parametrize("axes, verdict", [(("i", "t", "d"), "proved"), (("i", "t"), "refuted")])
+def test_a_sum_over_an_axis_of_vmap_and_of_the_mesh(axes, verdict):
+    def body(x):
+        return jax.vmap(lambda row: row / lax.psum(row.sum(), axes), axis_name="i")(x)
+
+    report = proved(lambda x: x / x.sum(), body, P("d", "t"), P("d", "t"), (8, 12))
+    assert report.verdict == verdict, report
+
+
+@pytest.mark.parametrize("name", ["pmax", "pmin"])
+def test_a_maximum_over_an_axis_of_vmap_and_of_the_mesh(name):
+    def body(x):
+        return jax.vmap(lambda row: row - getattr(lax, name)(getattr(row, name[1:])(), ("i", "t", "d")), axis_name="i")(x)
+
+    report = proved(lambda x: x - getattr(x, name[1:])(), body, P("d", "t"), P("d", "t"), (8, 12))
+    assert report.proved, report
+
+
+@pytest.mark.parametrize("factor", [lambda d, t: max(d, t) / 4, lambda d, t: min(d, t) / 2, lambda d, t: (d + t) / 6, lambda d, t: abs(d - t) / 2])
+def test_what_holds_on_one_mesh_is_not_proved_for_every_mesh(factor):
+    report = proved(lambda x: x * 1.0, lambda x: x * factor(lax.axis_size("d"), lax.axis_size("t")), P("d"), P("d"), (8, 4))
+    assert report.proved and report.level.startswith("for d=2 t=4 and every size"), report
+
+
+def test_what_holds_at_one_size_is_said_to():
+    args = lambda x: jnp.roll(x, 4, 0), lambda x: jnp.concatenate([x[4:], x[:4]]), P(None, "d"), P(None, "d"), (8, 4)
+    report = proved(*args)
+    assert report.verdict == "refuted" and "it is proved for d=2 t=4 at these sizes" in str(report), report
+    assert proved(*args, meshes=1).proved
+
+
+def test_precision_that_is_reduced_is_rounding():
+    assert proved(lambda x: x * 1.0, lambda x: lax.reduce_precision(x, 8, 7), P("d"), P("d"), (8, 6)).proved
+
+
+def in_pairs(x):
+    total = lax.psum(x.sum(), "t", axis_index_groups=[[0, 2], [1, 3]])
+    return x / (total + lax.ppermute(total, "t", [(0, 1), (1, 0), (2, 3), (3, 2)]))
+
+
+def in_place(x):
+    y = jax.new_ref(x)
+    y[...] += 1
+    return y[...]
+
+
+def on_the_first(x):
+    return lax.cond(lax.axis_index("d") == 0, lambda x: lax.psum(x, "t") / 4, lambda x: x, x)
+
+
+@pytest.mark.parametrize("model, body, spec, shape, said", [
+    (lambda x: jnp.abs(jnp.fft.fft(x)), lambda x: jnp.abs(jnp.fft.fft(x)), P("d"), (8, 4), "arrays of complex64 are not read"),
+    (lambda x: x / x.sum(), in_pairs, P("t"), (8,), "axis_index_groups: make the groups axes of the mesh"),
+    (lambda x: x + 1, in_place, P("d"), (8, 4), "the primitive `new_ref` is not read: write it with others"),
+    (lambda x: x, on_the_first, P("d"), (8, 4), "`jnp.where` takes both branches"),
+    (lambda x: lax.population_count(x), lambda x: lax.population_count(x), P("d"), ids(8), "the primitive `population_count` is not read"),
+    (lambda x: jnp.where(x > 0, x, jnp.inf).min(0), lambda x: lax.pmin(jnp.where(x > 0, x, jnp.inf).min(0), "d"), P("d"), (8, 4),
+     "infinity and NaN are no numbers"),
+    (lambda x: lax.while_loop(lambda c: c.sum() < 9.0, lambda c: c * 2 + 1, x),
+     lambda x: lax.while_loop(lambda c: lax.psum(c.sum(), "d") < 9.0, lambda c: c * 2 + 1, x), P("d"), (8, 4), "whose end depends on data"),
+    (lambda x: x.sum(0), lambda x: lax.psum(x.sum(0), "q"), P("d"), (8, 4), "JAX cannot trace the program: NameError")])
+def test_what_is_not_read_is_named_in_the_words_of_jax_at_its_line(model, body, spec, shape, said):
+    report = proved(model, body, spec, spec if "sum" not in said and "q" not in said else P(), shape)
+    assert report.verdict != "proved" and said in str(report) and "notation" not in str(report), report
+    assert "test_edges.py" in str(report.errors[0].place), report
+
+
+def test_what_is_printed_changes_nothing(capsys):
+    def body(x):
+        jax.debug.print("{}", x)
+        return x * 2
+
+    assert proved(lambda x: x * 2, body, P("d"), P("d"), (8, 4)).proved
+    assert not capsys.readouterr().out
