@@ -15,7 +15,7 @@ from jax import lax
 from jax._src import source_info_util
 from jax.sharding import AbstractMesh, PartitionSpec
 
-from . import api, marked, torch_ops, validation
+from . import api, marked, torch_advice, torch_ops, validation
 from .dims import ImportProblem
 from .program import word
 from .report import Diagnostic, Place, Report
@@ -209,7 +209,7 @@ def prove(module: Callable[[], torch.nn.Module], parallelize: Callable, *inputs:
     `parallelize(module, device_mesh)` changes the module, or gives another: it is what runs on each
     rank. `inputs`: shapes of whole tensors, (shape, dtype) pairs or tensors. `split`: for each input
     the placement by mesh axis, {"d": Shard(0)}; what a rank's batch is. `out`: the same for results
-    that are no DTensors. `loss(output, *targets)`, with the last inputs as targets: its value and the
+    that are no DTensors, one for all or a tuple. `loss(output, *targets)`, with the last inputs as targets: its value and the
     gradients of all parameters are proved too; `data`: the axes over which the ranks' losses and
     gradients are averaged, as FSDP and DDP do. Never raises for a program that it cannot read.
     """
@@ -239,16 +239,26 @@ def prove(module: Callable[[], torch.nn.Module], parallelize: Callable, *inputs:
                        timeout=timeout)
     report.import_seconds = time.perf_counter() - start - report.seconds
     compare(report, model, plan, mesh, data)
+    torch_advice.translate(report)
     return report
+
+
+def drawn(generator, shape, dtype) -> np.ndarray:
+    """Random entries. Products with a matrix of them do not grow, so that layers above it saturate nowhere."""
+    if "int" in str(dtype):
+        return generator.integers(0, 2, shape)
+    entries = generator.uniform(0.25, 1.0, shape)
+    if len(shape) > 1:
+        entries *= generator.choice([-1.0, 1.0], shape) / np.sqrt(shape[-1] if len(shape) == 2 else 1)
+    return entries.astype(np.float32)
 
 
 def compare(report: Report, model: Graph, plan: Graph, mesh: dict[str, int],
             data: tuple[str, ...]) -> None:
     """What torch itself computes, beside the graphs in JAX; a disagreement takes the proof back."""
     generator = np.random.default_rng(2)
-    inputs = [generator.integers(0, 2, s) if "int" in str(t) else
-              generator.uniform(0.25, 1.0, s).astype(np.float32)
-              for s, t in zip(model.shapes, model.dtypes)]
+    inputs = [drawn(generator, s, t) for s, t in zip(model.shapes, model.dtypes)]
+
     def of_model(*args):
         return tuple(run(model, {}, args))
 
@@ -264,8 +274,7 @@ def compare(report: Report, model: Graph, plan: Graph, mesh: dict[str, int],
     apart = validation.difference(of_plan, in_torch)
     for who, far in (("model: torch and its graph in JAX", gap), ("in torch the two programs", apart)):
         report.checks.append(f"{who} {'agree to' if far < validation.CLOSE else 'differ by'} {far:.0e}")
-    by_evaluation = report.verdict == "refuted" and "by evaluation" in report.level and apart < validation.CLOSE
-    if by_evaluation or report.verdict == "proved" and max(gap, apart) >= validation.CLOSE:
+    if report.verdict == "refuted" and apart < validation.CLOSE or report.verdict == "proved" and max(gap, apart) >= validation.CLOSE:
         report.verdict = "unknown"  # torch's own values decide
 
 

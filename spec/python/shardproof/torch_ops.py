@@ -379,7 +379,8 @@ for _name, _fn in {"maximum": lax.max, "minimum": lax.min, "logical_and": lax.bi
     pointwise(f"{_name}.Tensor", _fn)
 for _name, _fn in {"neg": lax.neg, "exp": lax.exp, "log": lax.log, "sin": lax.sin, "cos": lax.cos,
                    "tanh": lax.tanh, "erf": lax.erf, "sqrt": lax.sqrt, "rsqrt": lax.rsqrt,
-                   "sigmoid": lax.logistic, "abs": lax.abs, "sign": lax.sign, "floor": lax.floor,
+                   "sigmoid": lax.logistic, "abs": lax.abs, "sign": lax.sign, "floor": lax.floor, "ceil": lax.ceil, "trunc": jnp.trunc, "round": jnp.round,
+                   "tan": lax.tan, "sinh": lax.sinh, "cosh": lax.cosh, "asin": lax.asin, "acos": lax.acos, "atan": lax.atan,
                    "logical_not": lax.bitwise_not, "bitwise_not": lax.bitwise_not,
                    "expm1": lax.expm1, "log1p": lax.log1p}.items():
     OPS[f"{_name}.default"] = lambda x, _fn=_fn: _fn(x)
@@ -434,6 +435,28 @@ def _gelu(x, approximate="none"):
     return lax.mul(half, lax.add(full(x, 1.0), lax.tanh(inner)))
 
 
+@op("pow.Tensor_Tensor", "pow.Scalar")
+def _power(x, y):
+    return lax.pow(*together(x, y))
+
+
+@op("remainder.Scalar", "remainder.Tensor")
+def _remainder(x, y):
+    return jnp.mod(*together(x, y))
+
+
+@op("fmod.Scalar", "fmod.Tensor")
+def _fmod(x, y):
+    return lax.rem(*together(x, y))
+
+
+@op("div.Tensor_mode", "div.Scalar_mode")
+def _div_mode(x, y, rounding_mode=None):
+    if rounding_mode == "floor":
+        return jnp.floor_divide(*together(x, y))
+    return _div(x, y) if rounding_mode is None else jnp.trunc(_div(x, y)).astype(together(x, y)[0].dtype)
+
+
 def full(x, value):
     return lax.full(np.shape(x), value, x.dtype)
 
@@ -470,6 +493,20 @@ def _mean(x, dims=None, keepdim=False, dtype=None):
 def _amax(x, dims=None, keepdim=False):
     return reduced(x, dims, keepdim, lambda v, axes: lax.reduce_max_p.bind(
         v, axes=axes, out_sharding=None))
+
+
+@op("amin.default", "min.default")
+def _amin(x, dims=None, keepdim=False):
+    return reduced(x, dims, keepdim, lambda v, axes: lax.reduce_min_p.bind(v, axes=axes, out_sharding=None))
+
+
+@op("argmax.default", "argmin.default")
+def _argmax(x, dim=None, keepdim=False):
+    return jnp.argmax(x, dim, keepdims=keepdim)
+
+
+OPS["argmin.default"] = lambda x, dim=None, keepdim=False: jnp.argmin(x, dim, keepdims=keepdim)
+OPS["cumsum.default"] = lambda x, dim, dtype=None: lax.cumsum(x, dim % x.ndim)
 
 
 @op("var.correction", "var_mean.correction")
@@ -539,14 +576,28 @@ def _scatter(x, dim, index, value):
 
 @op("index_put.default", "index_put_.default", "_unsafe_index_put.default")
 def _index_put(x, indices, values, accumulate=False):
-    """One number where a mask says so, or rows that are added at ids."""
+    """One number where a mask says so, or what is set or added at ids."""
     (at,) = indices if len(indices) == 1 else (None,)
     if at is not None and at.dtype == bool and np.size(values) == 1 and not accumulate:
         mask = spread(lax.reshape(at, (*at.shape, *[1] * (x.ndim - at.ndim))), x.shape)
         return lax.select(mask, spread(lax.reshape(values, ()), x.shape), x)
-    if at is None or at.dtype == bool or not accumulate:
-        raise ImportProblem("an index_put other than of one number by a mask, or of rows that are added")
-    return x.at[at].add(values)
+    if any(i is not None and i.dtype == bool for i in indices):
+        raise ImportProblem("an index_put of several numbers by a mask")
+    entries = x.at[tuple(slice(None) if i is None else i for i in indices)]
+    return entries.add(values) if accumulate else entries.set(values)
+
+
+@op("index.Tensor")
+def _index(x, indices):
+    """Entries at ids along some dims, each of which is one of its."""
+    if any(i is not None and i.dtype == bool for i in indices):
+        raise ImportProblem("entries picked by a mask: how many there are is data")
+    return x[tuple(slice(None) if i is None else i for i in indices)]
+
+
+@op("index_select.default")
+def _index_select(x, dim, ids):
+    return jnp.take(x, ids, axis=dim, mode="clip")
 
 
 @op("embedding_dense_backward.default")

@@ -177,8 +177,6 @@ def without_fsdp(module: torch.nn.Module) -> dict[str, Any]:
             handle.remove()
         names = {id(p): f"{prefix}.{n}" if prefix else n for n, p in part.named_parameters()}
         for group in state._fsdp_param_groups:
-            if group.mesh_info.mesh.ndim != 1:
-                raise ImportProblem("fully_shard over a mesh of two dims: only one is known")
             if getattr(group, "gradient_divide_factor", None) is not None:
                 raise ImportProblem("set_gradient_divide_factor: only the average is known")
             for each in group.fsdp_params:
@@ -211,7 +209,7 @@ def traced(module: torch.nn.Module, inputs, in_placements, out_placements, loss:
     for i, name in enumerate(kept):
         if name in fsdp:
             each, t = fsdp[name], kept[name]
-            (axis,) = each.mesh_info.mesh.mesh_dim_names
+            axis = each.mesh_info.mesh.mesh_dim_names[each.mesh_info.shard_mesh_dim]  # another one has copies
             split = split_of(t.device_mesh.mesh_dim_names, t.placements, t.ndim, name)
             stored[i] = (split, axis, each.fsdp_placement.dim)
             new = torch.zeros(each._orig_size)
@@ -236,7 +234,8 @@ def traced(module: torch.nn.Module, inputs, in_placements, out_placements, loss:
 
     def placed(x, i) -> torch.Tensor:
         rank_ = x.ndim
-        split = given_split(out_placements, rank_, "the result") if rank_ else Split([])
+        given = out_placements[i] if isinstance(out_placements, (tuple, list)) else out_placements
+        split = given_split(given, rank_, "the result") if rank_ else Split([])
         if isinstance(x, DTensor):
             whole = [Replicate() if isinstance(p, Partial) else p for p in x.placements]
             own = split_of(x.device_mesh.mesh_dim_names, whole, rank_, f"result {i}")
