@@ -225,7 +225,9 @@ std::optional<lower::Comparison> shown_at_all_sizes(const ir::Program& program, 
   const ir::Program open = with_open_sizes(program, apart);
   std::optional<bool> differs;
   options.differ = [&] {
-    if (!differs) differs = search == Search::none || refute(open, plan, nullptr).has_value();
+    if (!differs)
+      differs = search == Search::none ||
+                refute(open, plan, nullptr, FileBudget::of_a_glance).has_value();
     return *differs;
   };
   lower::Comparison compared =
@@ -253,11 +255,18 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
   options.proved = &proved;
   options.equal = where_assumed == nullptr ? &proved : where_assumed;
   std::optional<Refutation> refutation;
-  bool tried = false;
+  double searched = 0;  // seconds
+  const auto differs_within = [&](double seconds) {
+    if (refutation || searched >= seconds) return refutation.has_value();
+    const double begin = seconds_of_thread();
+    refutation = refute(program, plan, nullptr, seconds);
+    const bool ended = seconds_of_thread() - begin >= seconds;
+    searched = ended ? seconds : FileBudget::of_points;
+    return refutation.has_value();
+  };
   options.differ = [&] {
     if (search == Search::none) return true;  // only the cheap levels: the caller wants no search
-    if (!std::exchange(tried, true)) refutation = refute(program, plan, nullptr);
-    return refutation.has_value();
+    return differs_within(FileBudget::of_a_glance);
   };
   std::optional<lower::Comparison> found = shown_at_all_sizes(program, plan, options, search);
   options.apart = [&]() -> std::optional<lower::Apart> {
@@ -291,7 +300,7 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
     result.proof = compared.closed_by;
     return result;
   }
-  if (search != Search::none && options.differ()) {
+  if (search != Search::none && differs_within(FileBudget::of_points)) {
     lower::Comparison at = compared;
     at.result = refutation->result;
     result.verdict = Verdict::refuted;

@@ -103,12 +103,12 @@ bool fits(const ir::Program& program, const std::vector<Divisibility>& condition
   std::map<Name, int64_t> all = sizes.dims;
   for (const auto& [axis, extent] : sizes.mesh) all[axis] = extent;
   try {
-    for (const auto& [name, info] : program.dims) program.size(Dim{{name}}, all);
     for (const Divisibility& condition : conditions) {
       int64_t shards = 1;
       for (const Axis& axis : condition.axes) shards *= sizes.axis(axis);
       if (program.size(condition.dim, all) % shards != 0) return false;
     }
+    for (const auto& [name, info] : program.dims) program.size(Dim{{name}}, all);
     return hold(program, program.requirements, all) && hold(program, wish.requirements, all);
   } catch (const std::domain_error&) {
     return false;
@@ -152,7 +152,8 @@ std::optional<denote::Sizes> mesh_sizes(const ir::Program& program,
                                         std::mt19937_64& rng, const MeshWish& wish) {
   for (int tries = 0; tries < 400; ++tries) {
     denote::Sizes sizes;
-    draw_mesh(program, wish, rng, tries >= 300, sizes);
+    const bool equal_axes = tries >= 300 || (tries >= 40 && tries % 2 == 1);
+    draw_mesh(program, wish, rng, equal_axes, sizes);
     const int64_t least = tries < 100 ? wish.least : 1, end = tries < 200 ? 4 : 12;
     for (const auto& [name, info] : program.dims)
       if (info.kind == ir::DimInfo::Kind::plain)

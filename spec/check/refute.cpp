@@ -494,16 +494,17 @@ std::string range_without_difference(const ir::Program& program, size_t plan,
 
 }  // namespace
 
-std::optional<Refutation> refute(const ir::Program& program, size_t plan, std::string* why) {
+std::optional<Refutation> refute(const ir::Program& program, size_t plan, std::string* why,
+                                 double seconds) {
   const PointsToRefute points(program, plan);
   const std::vector<Point>& all = points.all;
   if (all.empty()) {  // reduce large sizes that nothing reads
     const FixedSizes unread = without_those_read(program, plan, sizes_to_reduce(program, plan));
     if (!unread.empty() && !may_write_a_size(program, plan, unread))
-      return refute(with_open_sizes(program, unread), plan, why);
+      return refute(with_open_sizes(program, unread), plan, why, seconds);
   }
   if (all.empty() && why) *why = "no small sizes satisfy the file's requirements";
-  const SearchLimit limit(FileBudget::of_points);
+  const SearchLimit limit(seconds);
   for (const Point& point : all) try {
       if (limit.ended()) break;
       auto found = difference_at(program, plan, point);

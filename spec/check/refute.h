@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "spec/check/budget.h"
 #include "spec/check/first_wrong_value.h"
 #include "spec/diag/diagnostic.h"
 #include "spec/ir/program.h"
@@ -22,7 +23,8 @@ struct Refutation {
 
 /// Compares the plan with its model or, if it claims a gradient, with the derivative of its model
 /// by dual numbers. Nullopt: no difference was found, or one of them cannot run on one device
-/// (`why` says so).
-std::optional<Refutation> refute(const ir::Program& program, size_t plan, std::string* why);
+/// (`why` says so), or the time is over.
+std::optional<Refutation> refute(const ir::Program& program, size_t plan, std::string* why,
+                                 double seconds = FileBudget::of_points);
 
 }  // namespace shardproof
