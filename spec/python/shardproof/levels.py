@@ -32,6 +32,7 @@ class Text:
     sharded: Any
     sized: bool = False
     other: "Text | None" = None  # the same program, where numbers are read otherwise
+    marks: tuple = ()  # ids that are given as entries and whether they count: (parameter, dim, number)
 
 
 def value_of(number: str):

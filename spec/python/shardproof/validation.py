@@ -188,6 +188,9 @@ def validate(text: Text, report: Report, model, sharded) -> None:
     free = {name: n for name, n in table.items() if re.search(rf"^dim {name}$", sized, re.M)}
     named = {name: x.reshape([table.get(n, 1) for names in shape for n in names])
              for name, x, shape in zip(text.names, inputs, text.imported.parameters)}
+    for name, _, number in text.marks:
+        x = named.pop(name)
+        named |= {f"{name}_counts": x != number, f"{name}_id": np.where(x == number, 0, x)}
     if text.imported.infinite:
         named[MINUS_INFINITY] = np.asarray(-1e30)
     for name, (array, dims) in text.imported.constants.items():

@@ -11,6 +11,17 @@ def test_the_report_says_what_it_assumes_of_ids():
     assert report.proved and report.assumptions == ["0 <= y < |B|"] and "assume 0 <= y < |B|" in report.text, report
 
 
+def test_labels_of_which_some_do_not_count_are_words_or_the_number_that_says_so():
+    text = "\ndim A B\nfn model(y: i32[A]) -> f32[A] {\n    v1 = y != (-100)\n    v2 = where(v1, y, 0)\n" \
+        '    v3 = iota("B")\n    v4 = v3 == v2\n    return v4\n}\nplan sharded implements model(y: i32[A/d]) -> f32[A/d] {\n}\n'
+    assert assumed.marked_alone(text) == [("y", "B", -100)]
+    within = assumed.with_marks(text, assumed.marked_alone(text))
+    assert "fn model(y_counts: bool[A], y_id: i32[A])" in within and "(y_counts: bool[A/d], y_id: i32[A/d])" in within
+    assert within.count("y = where(y_counts, y_id, -100)") == 2 and within.count("assume 0 <= y_id < |B|") == 1
+    for other in ("y % 6", "y < 5", "where(v1, y, 7)"):
+        assert not assumed.marked_alone(text.replace("where(v1, y, 0)", other))
+
+
 @pytest.mark.parametrize("lines,dim", [
     (['v1 = iota("B")', 'v2 = expand("B -> B A", v1)', "v3 = v2 == y"], "B"),
     (["v1 = y < 0", "v2 = y + |B|", "v3 = where(v1, i32(v2), y)", 'v4 = index("[B] M, A -> A M", t, v3)'], "B"),
