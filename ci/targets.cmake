@@ -75,6 +75,7 @@ function(shardproof_tests folder)
   target_compile_definitions(${target} PRIVATE SHARDPROOF_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${target} ${ARG_DEPENDS} tested GTest::gtest_main)
   target_precompile_headers(${target} REUSE_FROM tested)
+  shardproof_allocator(${target})
   set(shards 1)
   if(folder STREQUAL "properties/laws")
     set(shards 5)  # the longest: its laws take turns with the other suites
