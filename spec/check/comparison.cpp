@@ -56,6 +56,13 @@ SourceRange place_of(const ir::Function& plan, const lower::Comparison& compared
   return plan.return_range.file >= 0 ? plan.return_range : plan.name_range;
 }
 
+/// Whether the algebra found an earlier place in a plan with a pipeline: of two mistakes in its
+/// body, the numbers show the value in which both meet.
+bool in_a_pipeline(const ir::Function& plan, const SourceRange& compared,
+                   const SourceRange& first) {
+  return plan.uses_loops_undecided && compared.file == first.file && compared.begin < first.begin;
+}
+
 /// Reports the line at which numbers go wrong. The algebra's words, if it compared other values,
 /// are about these.
 void add_line(const ir::Program& program, const FirstWrong& first,
@@ -81,7 +88,8 @@ Diagnostic difference(const ir::Program& program, size_t plan, const lower::Comp
   diagnostic.message = result_name(function, compared.result) + " is not " +
                        model_result(program, function, compared.result);
   diagnostic.label = compared.difference ? compared.difference->text : "differs from the model";
-  if (const auto& first = refutation.first_wrong; first && first->range.file >= 0)
+  const auto& first = refutation.first_wrong;
+  if (first && first->range.file >= 0 && !in_a_pipeline(function, diagnostic.range, first->range))
     add_line(program, *first, compared, diagnostic);
   for (std::string& call : calls_that_differ(program, plan))
     diagnostic.details.push_back(std::move(call));
@@ -273,7 +281,8 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
     if (search == Search::none || !options.differ() || !refutation->first_wrong)
       return std::nullopt;
     const FirstWrong& first = *refutation->first_wrong;
-    if (!first.same_order || first.own.function != plan || first.meant->function != model)
+    if (program.functions[plan].uses_loops_undecided || !first.same_order ||
+        first.own.function != plan || first.meant->function != model)
       return std::nullopt;
     return lower::Apart{first.own.value, first.meant->value};
   };
