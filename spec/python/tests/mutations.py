@@ -27,7 +27,8 @@ def edits(node: ast.AST) -> Iterator[ast.AST]:
             yield ast.Constant(CHANGED[node.value])
         if isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
             yield ast.Constant(node.value + 1)
-            yield ast.Constant(node.value * 2)
+            if node.value:
+                yield ast.Constant(node.value * 2)
     if isinstance(node, ast.BinOp):
         if type(node.op) in SWAPPED:
             yield ast.BinOp(node.left, SWAPPED[type(node.op)](), node.right)
