@@ -64,6 +64,8 @@ def mutants_of(pair):
 def test_no_mutant_that_changes_a_number_is_proved():
     pairs = [(pair, 40) for pair in [*programs.of("bugs"), *whole_programs()] if pair.right]
     pairs += [(pair, 8) for pair in programs.of(*OTHERS) if pair.right]
+    if FULL:  # numbers tell nothing of a pair whose own differ: ids beyond a table, differences of what is nearly equal
+        pairs = [(pair, most) for pair, most in pairs if not changes_a_number(pair)]
     by_pair = [([(mutant, what) for what, mutant in mutants_of(pair)], most) for pair, most in pairs]
     pick = random.Random(int(os.environ.get("SHARDPROOF_SEED", "7")))
     each = [mutant for of_pair, most in by_pair for mutant in pick.sample(of_pair, min(len(of_pair), most))]
