@@ -180,6 +180,15 @@ std::string Engine::show(Nf e, int depth, const Names& names) {
   return text;
 }
 
+/// `2*x`, `x / 3`, `2*x / 3`.
+static std::string with_coefficient(const std::string& number, const std::string& product) {
+  if (product.empty()) return number;
+  const size_t slash = number.find('/');
+  const std::string over = slash == number.npos ? "" : " / " + number.substr(slash + 1);
+  const std::string times = number.substr(0, slash);
+  return (times == "1" ? "" : times + "*") + product + over;
+}
+
 std::string Engine::show_sum(Nf e, int depth, const Names& names) {
   if (e == zero) return "0";
   std::string out;
@@ -196,11 +205,7 @@ std::string Engine::show_sum(Nf e, int depth, const Names& names) {
     if (m.size() == 1 && m[0].exponent.is_one() && c.is_one() && sign.find('-') == sign.npos &&
         (is_op(m[0].atom, Op::sealed) || shows_as_sum(m[0].atom)))
       product = product.substr(1, product.size() - 2);  // a term needs no parentheses
-    if (product.empty())
-      product = c.text();
-    else if (!c.is_one())
-      product = c.text() + "*" + product;
-    out += sign + product;
+    out += sign + with_coefficient(c.text(), product);
   }
   return out;
 }

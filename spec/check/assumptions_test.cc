@@ -70,7 +70,7 @@ std::string same(const std::string& plan) {
 }
 
 TEST(Assumptions, ASizeInAnIntegersPlaceIsAWholeNumber) {
-  const Texts half = {"1/2*|N| is a whole number"};
+  const Texts half = {"|N| / 2 is a whole number"};
   EXPECT_EQ(assumed(same("roll(\"B/t [N]\", roll(\"B/t [N]\", x, by=|N|/2), by=|N|/2)")), half);
   EXPECT_EQ(assumed(same("x + f32(n + |N|/2) - f32(n) - |N|/2")), half);
   EXPECT_EQ(assumed(same("where(n == |N|/2, x, x + 0)")), half);

@@ -160,6 +160,32 @@ std::optional<UnreducedArgument> unreduced_argument(std::string_view call, const
   return std::nullopt;
 }
 
+/// The same, of `g` after `g = gu`: values have their first names.
+std::optional<UnreducedArgument> unreduced_under_another_name(std::string_view call,
+                                                              const ir::Function& plan,
+                                                              const std::vector<Type>& types,
+                                                              const ir::Instr& refused,
+                                                              const std::vector<Axis>& axes) {
+  const auto is_own = [&](const Name& name) {
+    return std::any_of(plan.values.begin(), plan.values.end(), [&](const ir::Value& value) {
+      return value.name == name || value.name.starts_with(name + ".");
+    });
+  };
+  std::vector<std::pair<Name, size_t>> others = named_arguments(call);
+  std::erase_if(others, [&](const auto& each) { return each.first.empty() || is_own(each.first); });
+  if (others.size() != 1) return std::nullopt;
+  const auto& [name, at] = others[0];
+  for (const ir::ValueId v : refused.operands) {
+    const Name& held = plan.values[v].name;
+    const size_t dot = held.find('.');
+    for (const Axis& axis : axes)
+      if (const auto mark = types[v].marks.find(axis);
+          dot != Name::npos && mark != types[v].marks.end() && mark->second == Mark::U)
+        return UnreducedArgument{name, name + held.substr(dot), at, name.size(), types[v], axis};
+  }
+  return std::nullopt;
+}
+
 /// The unreduced argument that is an expression: the widest one in the call.
 std::optional<UnreducedArgument> unreduced_expression(const SourceRange& call,
                                                       const ir::Function& plan,
@@ -186,6 +212,9 @@ void tell_unreduced_argument(const Sources& sources, const ir::Function& plan,
   const std::string call(sources.text(diagnostic.range));
   auto argument = unreduced_argument(call, plan, types, refused.refusal.axes);
   if (!argument)
+    argument =
+        unreduced_under_another_name(call, plan, types, *refused.instr, refused.refusal.axes);
+  if (!argument)
     argument = unreduced_expression(diagnostic.range, plan, types, refused.refusal.axes);
   if (!argument) return;
   const std::string& function = refused.instr->place.through.front();
@@ -198,6 +227,12 @@ void tell_unreduced_argument(const Sources& sources, const ir::Function& plan,
     for (const auto& [name, at] : named_arguments(call))
       if (const auto layout = layout_of(sources.text(plan.range), name); !layout.empty())
         patterns.push_back("-> " + layout);
+    if (patterns.empty())  // a norm has no weights beside the gradient
+      for (const auto& [name, count] : plan.param_groups)
+        if (const auto layout = layout_of(sources.text(plan.range), name);
+            !layout.empty() && std::isupper(layout[0]) &&
+            std::find(patterns.begin(), patterns.end(), "-> " + layout) == patterns.end())
+          patterns.push_back("-> " + layout);
   }
   const std::string named = argument->name.empty() ? "" : "`" + argument->name + "`";
   const std::string field = argument->name.empty() ? "" : "`" + argument->field + "`";
@@ -219,10 +254,16 @@ void tell_unreduced_argument(const Sources& sources, const ir::Function& plan,
   }
 }
 
-/// The text between the call's parentheses, if there is exactly one argument.
-std::optional<SourceRange> only_argument(const Sources& sources, const SourceRange& call) {
+/// The text between the call's parentheses, if there is exactly one argument; else the argument
+/// that is this name.
+std::optional<SourceRange> argument_of(const Sources& sources, const SourceRange& call,
+                                       const Name& named) {
   if (call.file < 0) return std::nullopt;
   const std::string_view text = sources.text(call);
+  for (const auto& [name, at] : named_arguments(text))
+    if (!name.empty() && name == named)
+      return SourceRange{call.file, call.begin + static_cast<uint32_t>(at),
+                         call.begin + static_cast<uint32_t>(at + name.size())};
   const size_t open = text.find('(');
   if (open == std::string_view::npos || text.back() != ')') return std::nullopt;
   int depth = 0;
@@ -259,7 +300,7 @@ void tell_as_call(const Sources& sources, const ir::Program& program, const ir::
   if (auto numbers = smallest(program, plan, instance, axis, name))
     diagnostic.counterexample = numbers;
   refused.refusal.fixes.clear();
-  if (auto range = only_argument(sources, diagnostic.range)) {
+  if (auto range = argument_of(sources, diagnostic.range, plan.values.at(instance.argument).name)) {
     Shape whole = type;
     whole.marks.erase(axis);
     const std::string wrap = "all_reduce(\"" + to_string(static_cast<const Shape&>(type)) + " -> " +
@@ -268,8 +309,8 @@ void tell_as_call(const Sources& sources, const ir::Program& program, const ir::
     hint.kind = FixHint::Kind::wrap_result;
     hint.message = "reduce before " + name;
     std::string call(sources.text(diagnostic.range));
-    const size_t open = range->begin - diagnostic.range.begin;
-    hint.text = call.substr(0, open) + wrap + std::string(sources.text(*range)) + "))";
+    hint.text = call.replace(range->begin - diagnostic.range.begin, range->end - range->begin,
+                             wrap + std::string(sources.text(*range)) + ")");
     hint.cost = 2;
     refused.refusal.fixes.push_back(hint);
   }

@@ -339,7 +339,7 @@ TEST(Mistakes, RemaindersAndScansAreShownInTheNamesOfTheFile) {
                 "fn f(y: i32[B]) -> i32[B] { return y }\n"
                 "plan p implements f(y: i32[B/d]) -> i32[B/d] { return y % 7 }\n");
   ASSERT_EQ(errors.size(), 1u);
-  EXPECT_EQ(errors[0].label, "extra term -7*floor(1/7*y[B])");
+  EXPECT_EQ(errors[0].label, "extra term -7*floor(y[B] / 7)");
   const auto scan = [](const std::string& type, const std::string& result) {
     return "(x: f32[V " + type + "]) -> f32[" + type + "] {\n    h = scan v in V, h: f32[" + type +
            "] = zeros(f32[" + type + "]) { next tanh(h + x[v]) }\n    return " + result + "\n}\n";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "spec/check/as_the_model.h"
 #include "spec/check/fixes.h"
 #include "spec/check/instances_told.h"
 
@@ -229,7 +230,15 @@ std::vector<Fix> tried_fixes(FixTrial& trial, const Diagnostic& diagnostic, cons
   std::vector<Fix> proved, fewer, advice;
   for (const Fix& fix : diagnostic.fixes) {
     if (fix.edits.empty()) {
-      advice.push_back(fix);
+      if (proved.empty() ||
+          std::none_of(proved.begin(), proved.end(), [](const Fix& each) { return each.guess; }))
+        advice.push_back(fix);
+      continue;
+    }
+    if (fix.guess) {
+      Fix tried = fix;
+      if (proved.empty() && plan && trial.run_on(diagnostic, *plan, tried, 1))
+        proved.push_back(std::move(tried));
       continue;
     }
     const AfterEdit outcome = trial.run(diagnostic, plan, fix.edits);
@@ -267,6 +276,8 @@ void try_together(FixTrial& trial, Diagnostic& diagnostic, const PlanReport& pla
 
 void try_fixes(const TriedFile& file, std::vector<PlanReport>& plans,
                std::vector<Diagnostic>& of_file, FileBudget& budget) {
+  for (PlanReport& plan : plans)
+    add_fixes_as_the_model(file.sources, file.program, plan.function, plan.diagnostics);
   FixTrial trial(file, plans, of_file, budget);
   struct Failed {
     PlanReport* plan;

@@ -68,9 +68,15 @@ class Attempts {
  public:
   Attempts(const Trial& trial, const std::vector<Type>& results, bool stated)
       : trial_(trial), results_(results), stated_(stated) {
-    if (!stated && !results.empty())
-      candidates_ =
-          candidate_types(results[0], axes_of(shapes_of(trial.op(), types_of(trial.inputs()), {})));
+    if (!stated && !results.empty()) candidates_ = candidate_types(results[0], axes_with_devices());
+  }
+
+  /// The axes with more than one device: on the others all states are the same.
+  std::vector<Axis> axes_with_devices() const {
+    std::vector<Axis> axes = axes_of(shapes_of(trial_.op(), types_of(trial_.inputs()), {}));
+    std::erase_if(axes,
+                  [&](const Axis& axis) { return trial_.geometry().sizes().axis(axis) == 1; });
+    return axes;
   }
 
   /// The result that is wrong for these numbers; -1 if none is.

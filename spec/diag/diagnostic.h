@@ -62,6 +62,7 @@ struct Fix {
   std::vector<Edit> edits;
   bool checked = false;  ///< the program with the edits applied was checked, and this error is gone
   std::string cost;      ///< what it communicates, symbolic; fixes are listed cheapest first
+  bool guess = false;    ///< dropped unless it proves the plan
 };
 
 /// Numbers of one device, or of all of them together, row-major.

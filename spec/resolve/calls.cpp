@@ -149,6 +149,9 @@ std::vector<const Argument*> arrange(Body& body, const CallSite& site, const Fun
     Diagnostic& error = body.error("E0103", range, message);
     if (entity.decl->name_range.file >= 0)
       error.notes.push_back({entity.decl->name_range, "declared here"});
+    std::string list = entity.decl->pattern ? "\"..\"" : "";
+    for (const Parameter& param : params) list += (list.empty() ? "" : ", ") + param.name;
+    error.fixes.push_back({"it is called as `" + site.name + "(" + list + ")`", {}, false, ""});
     return std::vector<const Argument*>();
   };
   if (site.args.size() > params.size())

@@ -51,9 +51,10 @@ class Declarer {
     const bool taken =
         library.functions.count(name) || library.schedules.count(name) || primitives().count(name);
     if (taken)
-      world_.error(
-          "E0102", world_.locate(name, range),
-          "`" + name + "` is a name of the standard library, and cannot be declared again");
+      world_
+          .error("E0102", world_.locate(name, range),
+                 "`" + name + "` is a name of the standard library, and cannot be declared again")
+          .fixes.push_back({"give it a name of its own", {}, false, ""});
     return taken;
   }
 

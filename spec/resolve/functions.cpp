@@ -110,9 +110,11 @@ class FunctionReader {
     const bool silent = scope_.returned.size() == 1 && is_unknown(scope_.returned[0]);
     if (scope_.returned.size() != count) {
       if (!silent)
-        body_.error("E0103", scope_.return_range,
-                    counted(scope_.returned.size(), "value") + " returned, and " +
-                        std::to_string(count) + " declared as the result");
+        body_
+            .error("E0103", scope_.return_range,
+                   counted(scope_.returned.size(), "value") + " returned, and " +
+                       std::to_string(count) + " declared as the result")
+            .fixes.push_back({"return one value for each declared result", {}, false, ""});
       scope_.returned.assign(count, unknown_value());
     }
     const std::vector<SourceRange> ranges = returned_ranges(count);

@@ -67,6 +67,9 @@ class StatementReader {
     if (value && names + 1 == results)
       error.fixes.push_back(
           {"the value comes before the gradients", {{front, "_value, "}}, false, ""});
+    else
+      error.fixes.push_back(
+          {"give each result a name; `_x` is for one that is not needed", {}, false, ""});
   }
 
   void operator()(const syntax::Bind& node) {
@@ -106,9 +109,11 @@ class StatementReader {
     loop->has_next = true;
     std::vector<Values> values = body_.all(node.values);
     if (values.size() != loop->carries.size()) {
-      body_.error("E0103", statement_,
-                  std::to_string(values.size()) + " values for " +
-                      std::to_string(loop->carries.size()) + " carries");
+      body_
+          .error("E0103", statement_,
+                 counted(values.size(), "value") + " for " + std::to_string(loop->carries.size()) +
+                     (loop->carries.size() == 1 ? " carry" : " carries"))
+          .fixes.push_back({"`next` has one value for each carry, in their order", {}, false, ""});
       values.assign(loop->carries.size(), unknown_value());
     }
     for (size_t i = 0; i < values.size(); ++i) {

@@ -99,6 +99,10 @@ void World::unknown(const std::string& what, const Name& name, SourceRange range
                                 {},
                                 false,
                                 ""});
+  } else if (what == "schedule") {
+    std::string all;
+    for (const Name& each : known) all += (all.empty() ? "`" : ", `") + each + "`";
+    diagnostic.fixes.push_back({"the schedules are " + all, {}, false, ""});
   } else if (what == "axis" && known.size() == 1) {
     diagnostic.fixes.push_back(
         {"the mesh has one axis, `" + known[0] + "`", {{range, known[0]}}, false, ""});
@@ -130,6 +134,7 @@ void World::twice(const Name& name, SourceRange range, SourceRange first,
                   const std::string& message) {
   Diagnostic& diagnostic = error("E0102", range, message, "`" + name + "` again");
   if (first.file >= 0) diagnostic.notes.push_back({first, "`" + name + "` is already here"});
+  diagnostic.fixes.push_back({"remove one of them, or give it a name of its own", {}, false, ""});
 }
 
 size_t World::errors() const {

@@ -1,0 +1,107 @@
+#include "spec/check/as_the_model.h"
+
+#include <algorithm>
+#include <set>
+
+#include "spec/check/aligned.h"
+#include "spec/syntax/parser.h"
+
+namespace shardproof {
+namespace {
+
+constexpr size_t most_edits_of_one = 3, most_fixes = 6;
+
+bool about_a_value(const Diagnostic& diagnostic) {
+  return diagnostic.severity == Severity::error &&
+         (diagnostic.code == "E0401" || diagnostic.code == "E0402" || diagnostic.code == "E0403");
+}
+
+/// The text of a range in one line.
+std::string in_one_line(std::string_view text) {
+  constexpr size_t longest = 120;
+  std::string line;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '#') i = std::min(text.find('\n', i), text.size() - 1);
+    const bool blank = text[i] == ' ' || text[i] == '\n' || text[i] == '\t' || text[i] == '\r';
+    if (!blank)
+      line += text[i];
+    else if (!line.empty() && line.back() != ' ')
+      line += ' ';
+  }
+  return line.size() <= longest ? line : "";
+}
+
+/// Two ways to write the same.
+std::vector<std::vector<Edit>> edits_as_the_model(const Sources& sources,
+                                                  const ir::Program& program, size_t plan) {
+  const ir::Function &own = program.functions[plan], &model = program.functions[*own.model];
+  WrittenFunctions functions;
+  std::set<int32_t> files;
+  for (const ir::Function* first : {&own, &model}) files.insert(first->source);
+  const auto read = [&](int32_t file) {
+    std::vector<Diagnostic> unused;
+    functions.add(syntax::parse(sources, file, unused));
+  };
+  read(own.source);
+  for (const ir::Function& each : program.functions)
+    if (each.source >= 0 && !sources.file(each.source).path.starts_with("<"))
+      files.insert(each.source);
+  for (const int32_t file : files)
+    if (file != own.source && file >= 0) read(file);
+  const syntax::FunctionDecl *mine = functions.find(own.name), *theirs = functions.find(model.name);
+  if (!mine || !theirs) return {};
+  Alignment alignment(sources, functions);
+  std::vector<std::vector<Edit>> found;
+  for (const bool outermost : {true, false}) {
+    found.push_back(alignment.edits_of(*mine, *theirs, outermost));
+    std::erase_if(found.back(), [&](const Edit& edit) { return edit.range.file != own.source; });
+  }
+  return found;
+}
+
+bool overlap(const std::vector<Edit>& edits) {
+  for (size_t i = 0; i < edits.size(); ++i)
+    for (size_t j = i + 1; j < edits.size(); ++j)
+      if (edits[i].range.begin < edits[j].range.end && edits[j].range.begin < edits[i].range.end)
+        return true;
+  return false;
+}
+
+}  // namespace
+
+void add_fixes_as_the_model(const Sources& sources, const ir::Program& program, size_t plan,
+                            std::vector<Diagnostic>& diagnostics) {
+  const ir::Function& own = program.functions[plan];
+  const auto error = std::find_if(diagnostics.begin(), diagnostics.end(), about_a_value);
+  if (error == diagnostics.end() || !own.model || own.implements_grad) return;
+  const std::string in_model = "`" + program.functions[*own.model].name + "`";
+  const std::string message = "compute it as " + in_model + " does";
+  std::vector<Edit> single;
+  for (std::vector<Edit>& edits : edits_as_the_model(sources, program, plan)) {
+    std::stable_partition(edits.begin(), edits.end(), [&](const Edit& edit) {
+      return edit.range.begin < error->range.end && error->range.begin < edit.range.end;
+    });
+    if (edits.size() > 1 && edits.size() <= most_edits_of_one && !overlap(edits))
+      error->fixes.push_back({message, edits, false, "", true});
+    for (const Edit& edit : edits)
+      if (std::none_of(single.begin(), single.end(), [&](const Edit& known) {
+            return known.range == edit.range && known.text == edit.text;
+          }))
+        single.push_back(edit);
+  }
+  for (size_t i = 0; i < single.size() && i < most_fixes; ++i)
+    error->fixes.push_back({message, {single[i]}, false, "", true});
+  std::string meant;
+  for (const Label& note : error->notes)
+    if (note.text == "the model's value" && note.range.file >= 0)
+      meant = in_one_line(sources.text(note.range));
+  error->fixes.push_back({meant.empty() ? "write each value as " + in_model +
+                                              " does, with axes and collectives; `--test` runs both"
+                                        : in_model + " has `" + meant +
+                                              "` there: write the same, with the plan's axes",
+                          {},
+                          false,
+                          ""});
+}
+
+}  // namespace shardproof
