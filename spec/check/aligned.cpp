@@ -116,7 +116,7 @@ std::vector<Edit> Alignment::edits_of(const syntax::FunctionDecl& plan,
 Aligned Alignment::of(const Written& plan, const Written& model, int depth) {
   const std::pair key{plan, model};
   if (const auto known = known_.find(key); known != known_.end()) return known->second;
-  if (depth > deepest || ++spent_ > most) return {unlike, {}};
+  if (++spent_ > most || depth > deepest) return {unlike, {}};
   known_[key] = {unlike, {}};  // of itself
   return known_[key] = found(plan, model, depth);
 }
@@ -150,7 +150,7 @@ bool Alignment::same_leaf(const Written& plan, const Written& model) const {
 bool Alignment::equal(const Written& plan, const Written& model, int depth) {
   const std::pair key{plan, model};
   if (const auto known = equal_.find(key); known != equal_.end()) return known->second;
-  if (depth > deepest || ++spent_ > most) return false;
+  if (++spent_ > most || depth > deepest) return false;
   equal_[key] = false;
   const Written own = functions_.seen_through(plan), other = functions_.seen_through(model);
   if (own.loop || other.loop)
@@ -436,6 +436,7 @@ std::optional<Name> Alignment::name_for(const Written& at, const Written& model,
     for (const auto& [name, meant] : scope->names) {
       if (meant.begin >= at.expr->range.begin || (found && meant.begin < newest)) continue;
       if (meant.kind != WrittenName::Kind::value || (!meant.expr && !meant.loop)) continue;
+      if (++spent_ > most) return std::nullopt;
       if (!equal({meant.expr, meant.loop, meant.scope, meant.number}, model, depth)) continue;
       found = name;
       newest = meant.begin;
@@ -444,7 +445,8 @@ std::optional<Name> Alignment::name_for(const Written& at, const Written& model,
 }
 
 std::optional<std::string> Alignment::text_for(const Written& at, const Written& model, int depth) {
-  if (depth > deepest || !model.expr) return std::nullopt;
+  // Names are written out, which doubles where each is read twice.
+  if (depth > deepest || !model.expr || ++spent_ > most) return std::nullopt;
   if (const auto name = name_for(at, model, depth)) return name;
   const Expr& other = *model.expr;
   const auto inner = [&](const Expr& each) { return text_for(at, part(model, each), depth + 1); };

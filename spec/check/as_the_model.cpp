@@ -70,14 +70,16 @@ bool overlap(const std::vector<Edit>& edits) {
 }  // namespace
 
 void add_fixes_as_the_model(const Sources& sources, const ir::Program& program, size_t plan,
-                            std::vector<Diagnostic>& diagnostics) {
+                            bool search, std::vector<Diagnostic>& diagnostics) {
   const ir::Function& own = program.functions[plan];
   const auto error = std::find_if(diagnostics.begin(), diagnostics.end(), about_a_value);
   if (error == diagnostics.end() || !own.model || own.implements_grad) return;
   const std::string in_model = "`" + program.functions[*own.model].name + "`";
   const std::string message = "compute it as " + in_model + " does";
   std::vector<Edit> single;
-  for (std::vector<Edit>& edits : edits_as_the_model(sources, program, plan)) {
+  std::vector<std::vector<Edit>> found;
+  if (search) found = edits_as_the_model(sources, program, plan);
+  for (std::vector<Edit>& edits : found) {
     std::stable_partition(edits.begin(), edits.end(), [&](const Edit& edit) {
       return edit.range.begin < error->range.end && error->range.begin < edit.range.end;
     });

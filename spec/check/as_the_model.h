@@ -5,8 +5,9 @@
 
 namespace shardproof {
 
-/// Adds guesses to the errors that are about a value, and as help what the model has there.
+/// Adds guesses (`search`) to the errors that are about a value, and as help what the model has
+/// there.
 void add_fixes_as_the_model(const Sources& sources, const ir::Program& program, size_t plan,
-                            std::vector<Diagnostic>& diagnostics);
+                            bool search, std::vector<Diagnostic>& diagnostics);
 
 }  // namespace shardproof
