@@ -215,6 +215,14 @@ bool by_cases(Engine& g, Nf residue, int depth) {
   return false;
 }
 
+/// Whether e vanishes on both sides of the sizes that its free indices are compared with, such as
+/// [|V| <= w].
+bool on_each_side(Engine& g, Nf e, int depth) {
+  const auto sides = depth > 0 ? g.sides_of_threshold(e) : std::nullopt;
+  const auto gone = [&](Nf side) { return vanishes(g, side) || on_each_side(g, side, depth - 1); };
+  return sides && gone(sides->first) && gone(sides->second);
+}
+
 /// Case split on signs; also under a sum, where the signs depend on the index.
 bool in_each_case_of_entries(Engine& g, Nf residue) {
   const auto done = [&](Nf rest) { return by_cases(g, rest, 1); };
@@ -231,7 +239,8 @@ Comparison compare(Algebra& algebra, Nf plan, Nf model) {
   if (plan == model) return Comparison::equal;
   Engine& g = algebra.engine();
   const Nf residue = g.sub(plan, model);
-  const bool equal = by_cases(g, residue, 3) || in_each_case_of_entries(g, residue);
+  const bool equal =
+      by_cases(g, residue, 3) || on_each_side(g, residue, 2) || in_each_case_of_entries(g, residue);
   return equal ? Comparison::equal : Comparison::not_shown;
 }
 

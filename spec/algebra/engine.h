@@ -358,6 +358,12 @@ struct Engine {
   Nf sum_term(VarSet bound, Mono factors, Rational coef);
   Nf sum_components(const VarSet& bound, const Mono& factors, Rational coef);
   Nf sum_thresholds(const VarSet& bound, Nf body, bool* done);
+  std::optional<std::pair<Nf, Nf>> sides_of_threshold(Nf e);
+  struct Below {
+    Nf inside, rest;  ///< [v < K], and a value that is free of it
+  };
+  std::optional<Below> only_below_threshold(Nf e);
+  Nf with_atom(Nf e, AtomId indicator, bool value);
   Nf sum_telescoping(const VarSet& bound, Nf body, bool* done);
   bool flatten(VarSet& bound, Mono& factors, Nf* opened);
   std::optional<Nf> delta(const VarSet& bound, const Mono& factors, Rational coef, bool in_range);

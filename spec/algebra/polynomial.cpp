@@ -284,12 +284,30 @@ std::optional<Engine::Sigmoid> Engine::sigmoid_of(AtomId a) {
   return Sigmoid{inner(f.atom), of_atom(f.atom)};
 }
 
+namespace {
+
+/// Whether the atom is 1 - [..].
+bool is_complement(const Engine& g, AtomId a) {
+  if (!g.is_op(a, Op::poly)) return false;
+  size_t ones = 0, conditions = 0;
+  for (const Term& t : g.terms(g.tensors[g.atoms[a].ref].body)) {
+    const Mono& m = g.factors(t.mono);
+    ones += m.empty() && t.coef.is_one();
+    conditions += m.size() == 1 && t.coef == Rational(-1) && m[0].exponent.is_one() &&
+                  g.idempotent(m[0].atom);
+  }
+  return ones == 1 && conditions == 1 && g.terms(g.tensors[g.atoms[a].ref].body).size() == 2;
+}
+
+}  // namespace
+
 Nf Engine::fix(Mono m, Rational coef) {
   tick(static_cast<long>(m.size()));
   if (coef.is_zero()) return zero;
   merge(m);
   for (Factor& f : m)
-    if (f.exponent.sign() > 0 && idempotent(f.atom)) f.exponent = 1;
+    if (f.exponent.sign() > 0 && (idempotent(f.atom) || is_complement(*this, f.atom)))
+      f.exponent = 1;
   reduce_primes(*this, m, coef);
   if (vanishes(*this, m)) return zero;
   if (auto met = meet_opposites(m, coef)) return *met;

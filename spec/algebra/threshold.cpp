@@ -1,4 +1,5 @@
-// Sums cut by a threshold: each piece of a concatenation is summed over its own range.
+// Sums cut by a threshold: each piece of a concatenation is summed over its own range. The two
+// sides of a threshold of a free index.
 #include "spec/algebra/engine.h"
 
 namespace shardproof::algebra {
@@ -69,6 +70,50 @@ Nf Engine::sum_thresholds(const VarSet& bound, Nf body, bool* done) {
     return piece(f, high);
   };
   return add(sum(bound, plain), add(part(with, found->high), part(off, !found->high)));
+}
+
+/// e as [v < K] rest for a free variable v, if e is zero where v >= K.
+std::optional<Engine::Below> Engine::only_below_threshold(Nf e) {
+  const VarSet free = free_of(e);
+  for (const Term& t : Poly(terms(e)))
+    for (const Factor& f : Mono(factors(t.mono)))
+      if (const auto found = threshold(*this, f.atom, free)) {
+        const VarId above = scratch(sub(vars[found->v].range, found->cut), free);
+        if (substitute(e, {{found->v, add(var(above), found->cut)}}) != zero) return std::nullopt;
+        const Nf is = of_atom(found->atom);
+        return Below{found->high ? sub(one, is) : is, with_atom(e, found->atom, !found->high)};
+      }
+  return std::nullopt;
+}
+
+/// e with `value` for an indicator that is a factor of its terms.
+Nf Engine::with_atom(Nf e, AtomId indicator, bool value) {
+  Nf result = zero;
+  for (const Term& t : Poly(terms(e))) {
+    const Mono m = factors(t.mono);
+    size_t i = 0;
+    while (i < m.size() && m[i].atom != indicator) ++i;
+    if (i == m.size())
+      result = add(result, monomial(t.mono, t.coef));
+    else if (value)
+      result = add(result, monomial(mono(without(m, i)), t.coef));
+  }
+  return result;
+}
+
+/// e where v < K and where v >= K, for the first K that a free variable v of e is compared with.
+/// The second holds for no v where K is the range.
+std::optional<std::pair<Nf, Nf>> Engine::sides_of_threshold(Nf e) {
+  const VarSet free = free_of(e);
+  for (const Term& t : Poly(terms(e)))
+    for (const Factor& f : Mono(factors(t.mono)))
+      if (const auto found = threshold(*this, f.atom, free)) {
+        const VarId below = scratch(found->cut, free);
+        const VarId above = scratch(sub(vars[found->v].range, found->cut), free);
+        return std::pair{substitute(e, {{found->v, var(below)}}),
+                         substitute(e, {{found->v, add(var(above), found->cut)}})};
+      }
+  return std::nullopt;
 }
 
 }  // namespace shardproof::algebra

@@ -147,6 +147,7 @@ struct Function {
   /// Made for a claim with pads (spec/resolve/pads.h), not written. A plan whose results are padded
   /// has no model itself: `claim` calls it, has its name and is what implements the model.
   bool made_for_pads = false;
+  std::optional<size_t> pads_of = {};  ///< of such a model: the one as written
   std::optional<size_t> claim = {}, claims_for = {};
 };
 

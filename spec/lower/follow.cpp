@@ -1,6 +1,7 @@
 #include "spec/lower/follow.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "spec/algebra/engine.h"
 
@@ -16,8 +17,10 @@ struct IndexTerms {
   algebra::Engine& g;
   const Nf range;
   std::vector<Nf> found = {};
+  std::unordered_set<uint32_t> seen = {};  // values that many others share are read once
 
   void of(Nf e) {
+    if (!seen.insert(e.id).second) return;
     for (const algebra::Term& t : algebra::Poly(g.terms(e)))
       for (const algebra::Factor& f : algebra::Mono(g.factors(t.mono))) {
         const algebra::Atom atom = g.atoms[f.atom];
@@ -31,6 +34,22 @@ struct IndexTerms {
         for (size_t i = 0; i < tensor.ranges.size(); ++i)
           if (tensor.ranges[i] == range) add(atom.args.at(i));
       }
+  }
+  /// What `part` has as an argument where `whole`, the same results of earlier loops, has the
+  /// index.
+  void in_place_of(Var index, Nf whole, Nf part) {
+    for (const algebra::Term& t : algebra::Poly(g.terms(whole)))
+      for (const algebra::Factor& f : algebra::Mono(g.factors(t.mono)))
+        for (const algebra::Term& u : algebra::Poly(g.terms(part)))
+          for (const algebra::Factor& h : algebra::Mono(g.factors(u.mono)))
+            in_place_of(g.var(index.id), g.atoms[f.atom], g.atoms[h.atom]);
+  }
+  void in_place_of(Nf index, const algebra::Atom& whole, const algebra::Atom& part) {
+    if (whole.kind != algebra::AtomKind::app || part.kind != algebra::AtomKind::app ||
+        whole.ref != part.ref || g.tensors[whole.ref].op != algebra::Op::symbol)
+      return;
+    for (size_t i = 0; i < whole.args.size(); ++i)
+      if (whole.args[i] == index) add(part.args.at(i));
   }
   void add(Nf e) {
     const bool known = std::any_of(found.begin(), found.end(), [&](Nf each) { return each == e; });
@@ -57,6 +76,7 @@ struct Search {
     const Vars missing = without(carry.start.index, start.index);
     if (missing.size() != 1) return std::nullopt;
     IndexTerms terms{c.a.engine(), c.a.range(missing[0])};
+    terms.in_place_of(missing[0], carry.start.body, start.body);
     terms.of(start.body);
     for (Nf index : terms.found) {
       if (speaks_of_others(index, start.index)) continue;

@@ -122,16 +122,35 @@ Results typed_results(Context& c, Results results, const Site& site) {
   return results;
 }
 
-/// One opaque function of the whole arguments for each leaf in `wrt`.
-Results opaque_gradients(Context& c, const ir::Grad& op, const Frame& frame,
-                         const std::vector<TensorExpr>& inputs) {
+/// What a function is differentiated at, and by.
+std::vector<Type> input_types(const ir::Function& function) {
+  std::vector<Type> types;
+  for (ir::ValueId param : function.params) types.push_back(function.values.at(param).type);
+  types.insert(types.end(), function.results.begin(), function.results.end());
+  return types;
+}
+
+/// One opaque function of the whole arguments for each leaf in `wrt`. With pads it is that of the
+/// first entries of the arguments, and is zero in the padding.
+Results opaque_gradients(Context& c, const ir::Grad& op, const std::vector<TensorExpr>& inputs) {
+  const size_t own = c.differentiated(op.function);
+  const size_t as_written = c.program.functions.at(own).pads_of.value_or(own);
+  const std::vector<Type> wide = input_types(c.program.functions.at(own)),
+                          narrow = input_types(c.program.functions.at(as_written));
   std::vector<algebra::Lambda> parts;
-  for (const TensorExpr& each : inputs) parts.push_back({each.index, each.body});
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const bool same = own == as_written || wide.at(i).dims == narrow.at(i).dims;
+    const Vars index = same ? inputs[i].index : c.vars(narrow[i].dims);
+    parts.push_back({index, same ? inputs[i].body : c.at(inputs[i], index)});
+  }
   Results results;
   for (size_t leaf : op.wrt) {
-    const Vars own = c.vars(frame.function.values.at(frame.function.params.at(leaf)).type.dims);
-    const std::string name = gradient_name(c.program, c.differentiated(op.function), leaf);
-    results.push_back({own, c.a.opaque(name, parts, c.terms(own))});
+    const Vars index = c.vars(wide.at(leaf).dims), inner = c.vars(narrow.at(leaf).dims);
+    Nf body = c.a.opaque(gradient_name(c.program, as_written, leaf), parts, c.terms(index));
+    for (size_t i = 0; i < index.size(); ++i)
+      if (const Nf range = c.a.range(inner.at(i)); c.a.range(index[i]) != range)
+        body = c.a.where(c.a.in_range(c.a.var(index[i]), range), body, c.a.number(0));
+    results.push_back({index, body});
   }
   return results;
 }
@@ -153,7 +172,7 @@ Results lower_op(Context& c, const ir::Grad& op, const Site& site) {
   Results results;
   if (op.with_value) results = c.returned(*frame);
   for (TensorExpr& gradient :
-       opaque ? opaque_gradients(c, op, *frame, inputs) : gradients(c, *frame, seeds, op.wrt))
+       opaque ? opaque_gradients(c, op, inputs) : gradients(c, *frame, seeds, op.wrt))
     results.push_back(std::move(gradient));
   return typed_results(c, std::move(results), site);
 }

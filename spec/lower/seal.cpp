@@ -38,17 +38,58 @@ bool of_library_gradient(const ir::Program& program, const ir::Instr& instr,
                      [&](const auto& each) { return each.second.name == name; });
 }
 
+/// A condition on one index and sizes alone: a sum over the index ends there.
+bool is_threshold(algebra::Algebra& a, Nf e) {
+  algebra::Engine& g = a.engine();
+  if (g.free_of(e).size() != 1) return false;
+  for (const algebra::Term& t : algebra::Poly(g.terms(e)))
+    for (const algebra::Factor& f : algebra::Mono(g.factors(t.mono)))
+      if (g.atoms[f.atom].kind != algebra::AtomKind::le0) return false;
+  return true;
+}
+
+/// The tensor that `e` is, if it is a single one.
+const algebra::TensorInfo* single(algebra::Algebra& a, Nf e) {
+  algebra::Engine& g = a.engine();
+  const bool alone = a.length(e) == 1 && g.factors(g.terms(e)[0].mono).size() == 1;
+  return alone ? g.derived(g.factors(g.terms(e)[0].mono)[0].atom) : nullptr;
+}
+
+bool is(const algebra::TensorInfo* tensor, algebra::Op op) {
+  return tensor != nullptr && tensor->op == op;
+}
+
+/// A maximum, also one of masked values: numbers may have left it.
+bool is_maximum(algebra::Algebra& a, Nf e) {
+  algebra::Engine& g = a.engine();
+  if (const auto* sealed = single(a, e); is(sealed, algebra::Op::sealed)) e = sealed->body;
+  size_t maxima = 0;
+  for (const algebra::Term& t : algebra::Poly(g.terms(e))) {
+    const algebra::Mono mono = g.factors(t.mono);
+    if (mono.empty()) continue;
+    if (!is(single(a, g.fix(mono, 1)), algebra::Op::max)) return false;
+    ++maxima;
+  }
+  return maxima == 1;
+}
+
+/// Seals a sum, but for a common factor exp(-m): it cancels where the sum divides.
+Nf seal_sum(algebra::Algebra& a, Nf e) {
+  algebra::Engine& g = a.engine();
+  if (a.length(e) != 1) return a.seal(e);
+  const algebra::Term term = g.terms(e)[0];
+  algebra::Mono shifts, rest;
+  for (const algebra::Factor& f : algebra::Mono(g.factors(term.mono)))
+    (is(g.derived(f.atom), algebra::Op::exp) ? shifts : rest).push_back(f);
+  if (rest.empty()) return a.seal(e);
+  return g.mul(g.fix(shifts, 1), a.seal(g.fix(rest, term.coef)));
+}
+
 /// A sealed sum; a sealed maximum does not count.
 bool is_sealed_sum(algebra::Algebra& a, const algebra::Factor& factor) {
-  algebra::Engine& g = a.engine();
   if (!factor.exponent.is_one()) return false;
-  const algebra::TensorInfo* sealed = g.derived(factor.atom);
-  if (sealed == nullptr || sealed->op != algebra::Op::sealed) return false;
-  const Nf inside = sealed->body;
-  const bool single = a.length(inside) == 1 && g.factors(g.terms(inside)[0].mono).size() == 1;
-  const algebra::TensorInfo* of =
-      single ? g.derived(g.factors(g.terms(inside)[0].mono)[0].atom) : nullptr;
-  return of == nullptr || of->op != algebra::Op::max;
+  const algebra::TensorInfo* sealed = a.engine().derived(factor.atom);
+  return is(sealed, algebra::Op::sealed) && !is(single(a, sealed->body), algebra::Op::max);
 }
 
 /// A sealed sum alone or, with `products`, times other values such as a gate or a mask. Not a mean,
@@ -103,7 +144,11 @@ std::vector<bool> made_of(const ir::Function& function, const std::vector<bool>&
 Nf Context::contracted(const ir::Instr& instr, Nf cotangent) {
   const bool asked =
       options.contracted && unsealed == 0 && std::holds_alternative<ir::Einsum>(instr.op);
-  return asked && a.length(cotangent) > 1 ? a.seal(cotangent) : cotangent;
+  if (!asked || a.length(cotangent) <= 1) return cotangent;
+  // The cotangent of a padded value is zero in the padding: the rest is what the model has.
+  if (const auto cut = a.engine().only_below_threshold(cotangent))
+    return a.mul(cut->inside, a.seal(cut->rest));
+  return a.seal(cotangent);
 }
 
 void Context::seal(const ir::Instr& instr, Frame& frame) {
@@ -113,15 +158,23 @@ void Context::seal(const ir::Instr& instr, Frame& frame) {
     return of_sealed_sum(a, frame.values.at(v)->body, products);
   };
   const auto& operands = instr.operands;
+  // exp(x - m): both sides mostly divide by exp(-m) later, and padding may count in one m alone.
+  const bool shifted = is_one_of(instr.op, {ir::BinaryFn::sub}) &&
+                       is_maximum(a, frame.values.at(operands.at(1))->body);
+  if (shifted) return;
   const bool added = is_one_of(instr.op, {ir::BinaryFn::add, ir::BinaryFn::sub}) &&
                      (additions || std::any_of(operands.begin(), operands.end(), is_sum));
-  const bool condition = !additions && is_condition(instr, frame);
+  const bool condition = !additions && is_condition(instr, frame) &&
+                         !is_threshold(a, frame.values.at(instr.results[0])->body);
   if (!added && !condition && !sums(instr.op)) return;
   const ir::ValueId v = instr.results.at(0);
   const Dtype dtype = frame.function.values.at(v).type.dtype;
   if (frame.upstream.at(v) || !(condition || is_float(dtype))) return;
   Nf& body = frame.values.at(v)->body;
-  if (!(added || condition) || a.length(body) > 1) body = a.seal(body);
+  if (!(added || condition))
+    body = seal_sum(a, body);
+  else if (a.length(body) > 1)
+    body = a.seal(body);
 }
 
 }  // namespace shardproof::lower

@@ -323,6 +323,7 @@ void read_padded_model(World& world, FunctionEntity& entity) {
   const size_t before = world.errors();
   Maker maker(world, *entity.padded_model, entity, original);
   ir::Function& made = maker.function();
+  made.pads_of = *named->index;
   if (entity.padded_claim) world.program.functions.at(*entity.index).assumptions = made.assumptions;
   const std::vector<Type> own = params_of(entity), theirs = params_of(*named);
   for (size_t i = 0; i < theirs.size() && i < own.size() && i < made.params.size(); ++i) {
