@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "impl/beside_oracle/plan_case.h"
+#include "spec/ir/walk.h"
 
 namespace shardproof::beside {
 namespace {
@@ -38,10 +39,7 @@ bool uses_bf16(const ir::Program& program, const std::vector<std::vector<Type>>&
 bool block_uses_bf16(const ir::Program& program, const std::vector<std::vector<Type>>& types,
                      const ir::Block& block, std::vector<bool>& seen) {
   return std::any_of(block.instrs.begin(), block.instrs.end(), [&](const ir::Instr& instr) {
-    if (auto* call = std::get_if<ir::Call>(&instr.op))
-      return uses_bf16(program, types, call->function, seen);
-    if (auto* grad = std::get_if<ir::Grad>(&instr.op))
-      return uses_bf16(program, types, grad->function, seen);
+    if (const auto callee = callee_of(instr.op)) return uses_bf16(program, types, *callee, seen);
     auto* scan = std::get_if<ir::Scan>(&instr.op);
     return scan && block_uses_bf16(program, types, *scan->body, seen);
   });

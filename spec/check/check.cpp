@@ -156,10 +156,7 @@ class PlanChecker {
     owing_[f] = !result.empty();
     doubted_[f] = verdict_of(result) == Verdict::unknown;
     for_each_instr(program().functions[f].body, [&](const ir::Instr& instr) {
-      const auto* call = std::get_if<ir::Call>(&instr.op);
-      const auto* grad = std::get_if<ir::Grad>(&instr.op);
-      if (call) owes_like(call->function, f);
-      if (grad) owes_like(grad->function, f);
+      if (const auto callee = callee_of(instr.op)) owes_like(*callee, f);
     });
     return result;
   }
@@ -176,10 +173,8 @@ class PlanChecker {
     for_each_instr(function.body, [&](const ir::Instr& instr) {
       const bool alone = function.has_claim() && !function.model && !function.claim;
       if (std::holds_alternative<ir::Ring>(instr.op) && alone) undecided_[f] = "U0001";
-      if (auto* call = std::get_if<ir::Call>(&instr.op); call && undecided_[f].empty())
-        undecided_[f] = undecided_[call->function];
-      if (auto* grad = std::get_if<ir::Grad>(&instr.op); grad && undecided_[f].empty())
-        undecided_[f] = undecided_[grad->function];
+      if (const auto callee = callee_of(instr.op); callee && undecided_[f].empty())
+        undecided_[f] = undecided_[*callee];
     });
     if (function.model && undecided_[f].empty()) undecided_[f] = undecided_[*function.model];
   }
@@ -239,8 +234,7 @@ class PlanChecker {
             report.conditions.end())
           report.conditions.push_back(each);
     for_each_instr(program().functions[f].body, [&](const ir::Instr& instr) {
-      if (auto* call = std::get_if<ir::Call>(&instr.op)) inherit(call->function, report);
-      if (auto* grad = std::get_if<ir::Grad>(&instr.op)) inherit(grad->function, report);
+      if (const auto callee = callee_of(instr.op)) inherit(*callee, report);
     });
     for (const Divisibility& condition : report.conditions)
       if (!may_hold(program(), condition))

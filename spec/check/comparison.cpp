@@ -360,8 +360,7 @@ class MeshSizes {
     for_each_instr(function.body, [&](const ir::Instr& instr) {
       if (auto* size = std::get_if<ir::SizeOf>(&instr.op)) read(*size, function);
       if (auto* scan = std::get_if<ir::Scan>(&instr.op)) look(scan->dim, function);
-      if (auto* call = std::get_if<ir::Call>(&instr.op)) below(call->function);
-      if (auto* grad = std::get_if<ir::Grad>(&instr.op)) below(grad->function);
+      if (const auto callee = callee_of(instr.op)) below(*callee);
     });
     return found_;
   }

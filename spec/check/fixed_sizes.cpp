@@ -40,10 +40,7 @@ void for_each_function(const ir::Program& program, size_t function, std::set<siz
   if (own.model) for_each_function(program, *own.model, seen, visit);
   if (own.after) for_each_function(program, *own.after, seen, visit);
   for_each_instr(own.body, [&](const ir::Instr& instr) {
-    if (auto* call = std::get_if<ir::Call>(&instr.op))
-      for_each_function(program, call->function, seen, visit);
-    if (auto* grad = std::get_if<ir::Grad>(&instr.op))
-      for_each_function(program, grad->function, seen, visit);
+    if (const auto callee = callee_of(instr.op)) for_each_function(program, *callee, seen, visit);
   });
 }
 

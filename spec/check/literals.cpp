@@ -23,8 +23,7 @@ class Numbers {
     if (!seen_.insert(&function).second) return;
     for_each_instr(function.body, [&](const ir::Instr& instr) {
       if (auto* number = std::get_if<ir::Number>(&instr.op)) add(number->value);
-      if (auto* call = std::get_if<ir::Call>(&instr.op)) below_.push_back(call->function);
-      if (auto* grad = std::get_if<ir::Grad>(&instr.op)) below_.push_back(grad->function);
+      if (const auto callee = callee_of(instr.op)) below_.push_back(*callee);
     });
     if (function.model) add_function(program_.functions.at(*function.model));
   }

@@ -50,8 +50,7 @@ class Communication {
     if (auto* ring = std::get_if<ir::Ring>(&op))
       axes_.insert(ring->dim.axes.begin(), ring->dim.axes.end());
     if (auto* pipeline = std::get_if<ir::Pipeline>(&op)) axes_.insert(pipeline->axis);
-    if (auto* call = std::get_if<ir::Call>(&op)) enter(call->function);
-    if (auto* grad = std::get_if<ir::Grad>(&op)) enter(grad->function);
+    if (const auto callee = callee_of(op)) enter(*callee);
   }
 
   void enter(size_t function) {

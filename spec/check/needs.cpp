@@ -9,8 +9,7 @@ std::vector<size_t> needs_of(const ir::Function& function) {
   if (function.model) needs.push_back(*function.model);
   if (function.after) needs.push_back(*function.after);
   for_each_instr(function.body, [&](const ir::Instr& instr) {
-    if (auto* call = std::get_if<ir::Call>(&instr.op)) needs.push_back(call->function);
-    if (auto* grad = std::get_if<ir::Grad>(&instr.op)) needs.push_back(grad->function);
+    if (const auto callee = callee_of(instr.op)) needs.push_back(*callee);
   });
   return needs;
 }

@@ -14,12 +14,9 @@ namespace {
 
 bool owes(const ir::Program& program, const ir::Function& function) {
   bool found = false;
-  const auto look = [&](size_t callee) {
-    found = found || !program.assumptions(program.functions.at(callee)).empty();
-  };
   for_each_instr(function.body, [&](const ir::Instr& instr) {
-    if (auto* call = std::get_if<ir::Call>(&instr.op)) look(call->function);
-    if (auto* grad = std::get_if<ir::Grad>(&instr.op)) look(grad->function);
+    const auto callee = callee_of(instr.op);
+    found = found || (callee && !program.assumptions(program.functions.at(*callee)).empty());
   });
   return found;
 }

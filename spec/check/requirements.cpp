@@ -22,25 +22,6 @@ bool hold(const ir::Program& program, const std::vector<ir::Requirement>& requir
   });
 }
 
-namespace {
-
-/// Adds the requirements of each function once, however often it is called.
-void add_requirements(const ir::Program& program, size_t function, std::set<size_t>& seen,
-                      std::vector<ir::Requirement>& result) {
-  if (!seen.insert(function).second) return;
-  const ir::Block& body = program.functions.at(function).body;
-  for (const ir::Requirement& each : body.requirements)
-    if (!ir::uses_values(each.condition)) result.push_back(each);
-  for (const ir::Instr& instr : body.instrs) {
-    if (auto* call = std::get_if<ir::Call>(&instr.op))
-      add_requirements(program, call->function, seen, result);
-    if (auto* grad = std::get_if<ir::Grad>(&instr.op))
-      add_requirements(program, grad->function, seen, result);
-  }
-}
-
-}  // namespace
-
 bool requires_of_values(const ir::Function& function) {
   bool found = false;
   for_each_block(function.body, [&](const ir::Block& block) {
@@ -57,9 +38,14 @@ bool requires_values(const ir::Program& program, size_t function) {
 }
 
 std::vector<ir::Requirement> requirements_of_sizes(const ir::Program& program, size_t function) {
+  std::set<size_t> reached{function};
+  add_reached(program, program.functions.at(function), reached);
   std::vector<ir::Requirement> result;
-  std::set<size_t> seen;
-  add_requirements(program, function, seen, result);
+  for (const size_t f : reached)
+    for_each_block(program.functions.at(f).body, [&](const ir::Block& block) {
+      for (const ir::Requirement& each : block.requirements)
+        if (!ir::uses_values(each.condition)) result.push_back(each);
+    });
   return result;
 }
 

@@ -22,9 +22,9 @@ bool requires_of_values(const ir::Function& function);
 /// `require` on values.
 bool requires_values(const ir::Program& program, size_t function);
 
-/// The requirements on sizes only that must hold for the function's results: its own, and
-/// those of functions that it calls or differentiates. Excludes requirements in loop
-/// bodies.
+/// The requirements on sizes only that must hold for the function's results: its own, its model's,
+/// and those of what it calls or differentiates. Sizes are at least 1, so the bodies of loops run,
+/// and theirs count too.
 std::vector<ir::Requirement> requirements_of_sizes(const ir::Program& program, size_t function);
 
 /// `requirements_of_sizes` of a plan, its model and the plan that it runs after: at other sizes

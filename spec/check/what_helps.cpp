@@ -18,10 +18,7 @@ size_t ops_of(const ir::Program& program, const ir::Block& block, size_t inner,
   size_t count = 0;
   for (const ir::Instr& instr : block.instrs) {
     ++count;
-    if (auto* call = std::get_if<ir::Call>(&instr.op))
-      count += ops_of(program, call->function, known);
-    if (auto* grad = std::get_if<ir::Grad>(&instr.op))
-      count += ops_of(program, grad->function, known);
+    if (const auto callee = callee_of(instr.op)) count += ops_of(program, *callee, known);
     if (const ir::Block* body = body_of(instr.op))
       count += inner * ops_of(program, *body, 3, known);
     count = std::min(count, most_ops_written_out + 1);

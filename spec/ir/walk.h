@@ -1,5 +1,6 @@
 #pragma once
 // Visits the instructions of a function, including loop bodies, and the functions that it reaches.
+#include <optional>
 #include <set>
 
 #include "spec/ir/program.h"
@@ -22,6 +23,13 @@ inline const ir::Created* created_of(const ir::Op& op) {
         return nullptr;
       },
       op);
+}
+
+/// The function that an op calls or differentiates.
+inline std::optional<size_t> callee_of(const ir::Op& op) {
+  if (const auto* call = std::get_if<ir::Call>(&op)) return call->function;
+  if (const auto* grad = std::get_if<ir::Grad>(&op)) return grad->function;
+  return std::nullopt;
 }
 
 template <class Visit>
@@ -48,8 +56,7 @@ inline void add_reached(const ir::Program& program, const ir::Function& function
   };
   if (function.model) add(*function.model);
   for_each_instr(function.body, [&](const ir::Instr& instr) {
-    if (const auto* call = std::get_if<ir::Call>(&instr.op)) add(call->function);
-    if (const auto* grad = std::get_if<ir::Grad>(&instr.op)) add(grad->function);
+    if (const auto callee = callee_of(instr.op)) add(*callee);
   });
 }
 

@@ -77,8 +77,7 @@ class Walk {
     const Demand demand = of_all(instr);
     if (demand.empty()) return;
     if (auto* scan = std::get_if<ir::Scan>(&instr.op)) return loop(instr, *scan->body);
-    if (auto* call = std::get_if<ir::Call>(&instr.op)) return arguments(instr, call->function);
-    if (auto* grad = std::get_if<ir::Grad>(&instr.op)) return arguments(instr, grad->function);
+    if (const auto callee = callee_of(instr.op)) return arguments(instr, *callee);
     for (size_t i = 0; i < instr.operands.size(); ++i) operand(instr, i, demand);
   }
 

@@ -41,8 +41,7 @@ void find(const ir::Program& program, size_t function, std::set<size_t>& seen, F
       found.lax = found.lax || lax || shifts;
     }
     if (makes_inequalities(instr.op)) found.strict = found.lax = true;
-    if (auto* call = std::get_if<ir::Call>(&instr.op)) find(program, call->function, seen, found);
-    if (auto* grad = std::get_if<ir::Grad>(&instr.op)) find(program, grad->function, seen, found);
+    if (const auto callee = callee_of(instr.op)) find(program, *callee, seen, found);
   });
 }
 
