@@ -28,6 +28,26 @@ std::optional<Threshold> threshold(Engine& g, AtomId a, const VarSet& bound) {
   return Threshold{v, a, cut, high};
 }
 
+/// The first in e of a free variable.
+std::optional<Threshold> threshold_of_free(Engine& g, Nf e) {
+  const VarSet free = g.free_of(e);
+  for (const Term& t : Poly(g.terms(e)))
+    for (const Factor& f : Mono(g.factors(t.mono)))
+      if (const auto found = threshold(g, f.atom, free)) return found;
+  return std::nullopt;
+}
+
+/// e where v < K.
+Nf below_cut(Engine& g, Nf e, const Threshold& at) {
+  return g.substitute(e, {{at.v, g.var(g.scratch(at.cut, g.free_of(e)))}});
+}
+
+/// e where v >= K; for no v where K is the range.
+Nf above_cut(Engine& g, Nf e, const Threshold& at) {
+  const VarId above = g.scratch(g.sub(g.vars[at.v].range, at.cut), g.free_of(e));
+  return g.substitute(e, {{at.v, g.add(g.var(above), at.cut)}});
+}
+
 }  // namespace
 
 /// The sum over v of [v >= K] b(v) runs over range - K values, if there are any, and else is what
@@ -74,16 +94,10 @@ Nf Engine::sum_thresholds(const VarSet& bound, Nf body, bool* done) {
 
 /// e as [v < K] rest for a free variable v, if e is zero where v >= K.
 std::optional<Engine::Below> Engine::only_below_threshold(Nf e) {
-  const VarSet free = free_of(e);
-  for (const Term& t : Poly(terms(e)))
-    for (const Factor& f : Mono(factors(t.mono)))
-      if (const auto found = threshold(*this, f.atom, free)) {
-        const VarId above = scratch(sub(vars[found->v].range, found->cut), free);
-        if (substitute(e, {{found->v, add(var(above), found->cut)}}) != zero) return std::nullopt;
-        const Nf is = of_atom(found->atom);
-        return Below{found->high ? sub(one, is) : is, with_atom(e, found->atom, !found->high)};
-      }
-  return std::nullopt;
+  const auto found = threshold_of_free(*this, e);
+  if (!found || above_cut(*this, e, *found) != zero) return std::nullopt;
+  const Nf is = of_atom(found->atom);
+  return Below{found->high ? sub(one, is) : is, with_atom(e, found->atom, !found->high)};
 }
 
 /// e with `value` for an indicator that is a factor of its terms.
@@ -102,18 +116,10 @@ Nf Engine::with_atom(Nf e, AtomId indicator, bool value) {
 }
 
 /// e where v < K and where v >= K, for the first K that a free variable v of e is compared with.
-/// The second holds for no v where K is the range.
 std::optional<std::pair<Nf, Nf>> Engine::sides_of_threshold(Nf e) {
-  const VarSet free = free_of(e);
-  for (const Term& t : Poly(terms(e)))
-    for (const Factor& f : Mono(factors(t.mono)))
-      if (const auto found = threshold(*this, f.atom, free)) {
-        const VarId below = scratch(found->cut, free);
-        const VarId above = scratch(sub(vars[found->v].range, found->cut), free);
-        return std::pair{substitute(e, {{found->v, var(below)}}),
-                         substitute(e, {{found->v, add(var(above), found->cut)}})};
-      }
-  return std::nullopt;
+  const auto found = threshold_of_free(*this, e);
+  if (!found) return std::nullopt;
+  return std::pair{below_cut(*this, e, *found), above_cut(*this, e, *found)};
 }
 
 }  // namespace shardproof::algebra

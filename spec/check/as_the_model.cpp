@@ -31,23 +31,30 @@ std::string in_one_line(std::string_view text) {
   return line.size() <= longest ? line : "";
 }
 
-/// Two ways to write the same.
-std::vector<std::vector<Edit>> edits_as_the_model(const Sources& sources,
-                                                  const ir::Program& program, size_t plan) {
-  const ir::Function &own = program.functions[plan], &model = program.functions[*own.model];
-  WrittenFunctions functions;
-  std::set<int32_t> files;
-  for (const ir::Function* first : {&own, &model}) files.insert(first->source);
+/// The plan's file comes first: its names hide others.
+void read_files(const Sources& sources, const ir::Program& program, const ir::Function& plan,
+                const ir::Function& model, WrittenFunctions& functions) {
+  std::set<int32_t> files{model.source};
+  for (const ir::Function& each : program.functions)
+    if (each.source >= 0 && !sources.file(each.source).path.starts_with("<"))
+      files.insert(each.source);
   const auto read = [&](int32_t file) {
     std::vector<Diagnostic> unused;
     functions.add(syntax::parse(sources, file, unused));
   };
-  read(own.source);
-  for (const ir::Function& each : program.functions)
-    if (each.source >= 0 && !sources.file(each.source).path.starts_with("<"))
-      files.insert(each.source);
+  read(plan.source);
   for (const int32_t file : files)
-    if (file != own.source && file >= 0) read(file);
+    if (file != plan.source && file >= 0) read(file);
+}
+
+/// Two ways to write the same.
+std::vector<std::vector<Edit>> edits_as_the_model(const Sources& sources,
+                                                  const ir::Program& program, size_t plan,
+                                                  WrittenByFiles& written) {
+  const ir::Function &own = program.functions[plan], &model = program.functions[*own.model];
+  const auto [known, fresh] = written.try_emplace({own.source, model.source});
+  WrittenFunctions& functions = known->second;
+  if (fresh) read_files(sources, program, own, model, functions);
   const syntax::FunctionDecl *mine = functions.find(own.name), *theirs = functions.find(model.name);
   if (!mine || !theirs) return {};
   Alignment alignment(sources, functions);
@@ -70,7 +77,8 @@ bool overlap(const std::vector<Edit>& edits) {
 }  // namespace
 
 void add_fixes_as_the_model(const Sources& sources, const ir::Program& program, size_t plan,
-                            bool search, std::vector<Diagnostic>& diagnostics) {
+                            bool search, WrittenByFiles& written,
+                            std::vector<Diagnostic>& diagnostics) {
   const ir::Function& own = program.functions[plan];
   const auto error = std::find_if(diagnostics.begin(), diagnostics.end(), about_a_value);
   if (error == diagnostics.end() || !own.model || own.implements_grad) return;
@@ -78,7 +86,7 @@ void add_fixes_as_the_model(const Sources& sources, const ir::Program& program, 
   const std::string message = "compute it as " + in_model + " does";
   std::vector<Edit> single;
   std::vector<std::vector<Edit>> found;
-  if (search) found = edits_as_the_model(sources, program, plan);
+  if (search) found = edits_as_the_model(sources, program, plan, written);
   for (std::vector<Edit>& edits : found) {
     std::stable_partition(edits.begin(), edits.end(), [&](const Edit& edit) {
       return edit.range.begin < error->range.end && error->range.begin < edit.range.end;

@@ -41,11 +41,7 @@ std::vector<ir::Requirement> requirements_of_sizes(const ir::Program& program, s
   std::set<size_t> reached{function};
   add_reached(program, program.functions.at(function), reached);
   std::vector<ir::Requirement> result;
-  for (const size_t f : reached)
-    for_each_block(program.functions.at(f).body, [&](const ir::Block& block) {
-      for (const ir::Requirement& each : block.requirements)
-        if (!ir::uses_values(each.condition)) result.push_back(each);
-    });
+  for (const size_t f : reached) add_requirements(program.functions.at(f), false, result);
   return result;
 }
 

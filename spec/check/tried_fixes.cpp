@@ -276,10 +276,12 @@ void try_together(FixTrial& trial, Diagnostic& diagnostic, const PlanReport& pla
 
 void try_fixes(const TriedFile& file, std::vector<PlanReport>& plans,
                std::vector<Diagnostic>& of_file, FileBudget& budget) {
+  WrittenByFiles written;
   for (PlanReport& plan : plans) {
     const bool search = 2 * budget.fixes < FileBudget::of_fixes;  // the rest is to try them
     const FileBudget::Part part(budget.fixes);
-    add_fixes_as_the_model(file.sources, file.program, plan.function, search, plan.diagnostics);
+    add_fixes_as_the_model(file.sources, file.program, plan.function, search, written,
+                           plan.diagnostics);
   }
   FixTrial trial(file, plans, of_file, budget);
   struct Failed {

@@ -37,12 +37,12 @@ void WrittenFunctions::add(syntax::File file) {
   files_.push_back(std::make_unique<syntax::File>(std::move(file)));
   for (const syntax::Declaration& each : files_.back()->declarations)
     if (const auto* function = std::get_if<syntax::FunctionDecl>(&each))
-      functions_.try_emplace(function->name, function, files_.back()->source);
+      functions_.try_emplace(function->name, function);
 }
 
 const syntax::FunctionDecl* WrittenFunctions::find(const Name& name) const {
   const auto found = functions_.find(name);
-  return found == functions_.end() ? nullptr : found->second.first;
+  return found == functions_.end() ? nullptr : found->second;
 }
 
 WrittenScope& WrittenFunctions::made() {
@@ -79,8 +79,6 @@ const WrittenScope* WrittenFunctions::scope_of(const syntax::FunctionDecl& funct
   const WrittenScope*& known = of_functions_[&function];
   if (known) return known;
   WrittenScope& scope = made();
-  scope.function = &function;
-  scope.file = functions_.at(function.name).second;
   size_t number = 0;
   for (const auto* params : {&function.params, &function.saved})
     for (const syntax::Param& param : *params)
@@ -113,9 +111,7 @@ const WrittenScope* WrittenFunctions::scope_of_loop(const syntax::Loop& loop,
   const WrittenScope*& known = of_loops_[{&loop, &outer}];
   if (known) return known;
   WrittenScope& scope = made();
-  scope.function = outer.function;
   scope.outer = &outer;
-  scope.file = outer.file;
   scope.depth = outer.depth + 1;
   for (size_t i = 0; i < loop.variables.size(); ++i)
     scope.names[loop.variables[i]] = {WrittenName::Kind::index, nullptr, nullptr, &scope, i, 0};

@@ -23,10 +23,8 @@ struct WrittenName {
 };
 
 struct WrittenScope {
-  const syntax::FunctionDecl* function = nullptr;
   const WrittenScope* outer = nullptr;  ///< of a loop's body
-  int32_t file = -1;
-  size_t depth = 0;  ///< of loops
+  size_t depth = 0;                     ///< of loops
   std::map<Name, WrittenName> names;
   std::vector<const syntax::Expr*> returned;  ///< of a loop: next, then emit
 };
@@ -62,7 +60,7 @@ class WrittenFunctions {
   WrittenScope& made();
 
   std::vector<std::unique_ptr<syntax::File>> files_;
-  std::map<Name, std::pair<const syntax::FunctionDecl*, int32_t>> functions_;
+  std::map<Name, const syntax::FunctionDecl*> functions_;
   std::vector<std::unique_ptr<WrittenScope>> scopes_;
   std::map<const syntax::FunctionDecl*, const WrittenScope*> of_functions_;
   std::map<std::pair<const syntax::FunctionDecl*, Written>, const WrittenScope*> of_calls_;

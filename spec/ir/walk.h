@@ -48,6 +48,16 @@ void for_each_block(const ir::Block& block, Visit&& visit) {
     if (const ir::Block* body = body_of(instr.op)) for_each_block(*body, visit);
 }
 
+/// Adds the `require`s of the function's body and of the bodies of its loops, which run: all sizes
+/// are at least 1. Those on values only where `of_values`.
+inline void add_requirements(const ir::Function& function, bool of_values,
+                             std::vector<ir::Requirement>& requirements) {
+  for_each_block(function.body, [&](const ir::Block& block) {
+    for (const ir::Requirement& each : block.requirements)
+      if (of_values || !ir::uses_values(each.condition)) requirements.push_back(each);
+  });
+}
+
 /// Adds the model of `function`, what it calls and differentiates, and what these reach.
 inline void add_reached(const ir::Program& program, const ir::Function& function,
                         std::set<size_t>& reached) {

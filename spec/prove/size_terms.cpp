@@ -225,17 +225,10 @@ std::vector<ir::Requirement> requirements_of(const ir::Program& program,
   std::vector<ir::Requirement> result = program.requirements;
   if (!function) return result;
   for (ir::Requirement& each : program.consistency(*function)) result.push_back(std::move(each));
-  // All sizes are at least 1, so the body of a loop runs.
-  const auto add = [&](const ir::Function& from, bool of_values) {
-    for_each_block(from.body, [&](const ir::Block& block) {
-      for (const ir::Requirement& each : block.requirements)
-        if (of_values || !ir::uses_values(each.condition)) result.push_back(each);
-    });
-  };
-  add(*function, true);
+  add_requirements(*function, true, result);
   std::set<size_t> reached;
   add_reached(program, *function, reached);
-  for (const size_t f : reached) add(program.functions.at(f), false);
+  for (const size_t f : reached) add_requirements(program.functions.at(f), false, result);
   return result;
 }
 

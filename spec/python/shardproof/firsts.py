@@ -71,7 +71,7 @@ def smallest(r: Reader, val: Val, axes) -> Val | None:
     if of is None or condition.made[:1] != ("eq",) or no.literal is None or set(axes) != set(of.f.axes) \
             or no.literal < of.f.extent * r.ranks(of.f.axes) - 1:
         return None
-    made = {line.names[0]: line.expression for line in r.lines}
+    made = r.expressions()
     for mine, most in (condition.made[1:], condition.made[:0:-1]):
         reduced = made.get(most.text or "", "")
         if maximum_of(mine) == of and reduced.startswith("all_reduce(") and reduced.endswith(f", {mine.text})") \

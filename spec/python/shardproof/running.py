@@ -55,7 +55,7 @@ def before(r: Reader, val: Val, axes) -> Val | None:
 
 def gone_on(r: Reader, vals: list[Val]) -> Val | None:
     """A device's own running sum, and the sum of the blocks before it: the running sum of the whole."""
-    made = {line.names[0]: line.expression for line in r.lines}
+    made = r.expressions()
     for own, rest in (vals, vals[::-1]):
         x, p = r.running.get(own.text or "", (None, -1))
         if x is None or own.pos != x.pos or rest.made[:1] != ("before",):

@@ -500,7 +500,7 @@ def _amin(x, dims=None, keepdim=False):
     return reduced(x, dims, keepdim, lambda v, axes: lax.reduce_min_p.bind(v, axes=axes, out_sharding=None))
 
 
-@op("argmax.default", "argmin.default")
+@op("argmax.default")
 def _argmax(x, dim=None, keepdim=False):
     return jnp.argmax(x, dim, keepdims=keepdim)
 
@@ -574,6 +574,11 @@ def _scatter(x, dim, index, value):
     return _where(hit, value, x)
 
 
+def by_dim(indices):
+    """The ids of each dim; all of its entries where there are none."""
+    return tuple(slice(None) if i is None else i for i in indices)
+
+
 @op("index_put.default", "index_put_.default", "_unsafe_index_put.default")
 def _index_put(x, indices, values, accumulate=False):
     """One number where a mask says so, or what is set or added at ids."""
@@ -583,7 +588,7 @@ def _index_put(x, indices, values, accumulate=False):
         return lax.select(mask, spread(lax.reshape(values, ()), x.shape), x)
     if any(i is not None and i.dtype == bool for i in indices):
         raise ImportProblem("an index_put of several numbers by a mask")
-    entries = x.at[tuple(slice(None) if i is None else i for i in indices)]
+    entries = x.at[by_dim(indices)]
     return entries.add(values) if accumulate else entries.set(values)
 
 
@@ -592,7 +597,7 @@ def _index(x, indices):
     """Entries at ids along some dims, each of which is one of its."""
     if any(i is not None and i.dtype == bool for i in indices):
         raise ImportProblem("entries picked by a mask: how many there are is data")
-    return x[tuple(slice(None) if i is None else i for i in indices)]
+    return x[by_dim(indices)]
 
 
 @op("index_select.default")

@@ -207,9 +207,13 @@ class Writer:
         if ids.text is not None and ids.literal is None and not ids.affine:
             self.named.append((ids, position, self.place))
 
+    def expressions(self) -> dict[str, str]:
+        """What each name is made by, of lines that make one."""
+        return {line.names[0]: line.expression for line in self.lines if len(line.names) == 1}
+
     def named_in_words(self) -> list[str]:
         """What is assumed of ids: `0 <= ids < |V|` of a parameter, else in the user's words."""
-        made = {line.names[0]: line.expression for line in self.lines if len(line.names) == 1}
+        made = self.expressions()
         words = []
         for ids, position, place in self.named:
             name, size = ids.text or "", " * ".join(f"|{self.dims.name(f)}|" if not f.virtual else str(f.extent) for f in position)
