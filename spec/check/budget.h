@@ -26,8 +26,8 @@ class FileBudget {
   /// Plans that start after `seconds` are unknown. Fixes and counterexamples have their own shares.
   static constexpr double seconds = 7, of_fixes = 3, of_examples = 2;
   /// One search for a difference, before a long proof and without one; for the range in which there
-  /// is none, and for its line.
-  static constexpr double of_a_glance = 0.25, of_points = 3, of_ranges = 1, of_lines = 0.5;
+  /// is none.
+  static constexpr double of_a_glance = 0.25, of_points = 3, of_ranges = 1;
 
   bool ended() const { return spent() > seconds; }
   double spent() const { return seconds_of_thread() - begin_; }

@@ -79,12 +79,6 @@ void add_literals(const ir::Program& program, size_t plan, const std::vector<den
   }
 }
 
-/// Estimated seconds of one gradient in forward mode: one run per 16 weights.
-double seconds_of_gradient(const Cost& run, double weights) {
-  constexpr double of_a_number = 5e-8, of_an_op = 2e-6, at_once = 16;
-  return (of_a_number * run.numbers + of_an_op * run.ops) * weights / at_once;
-}
-
 }  // namespace
 
 double entries(const ir::Program& program, const ir::Function& function,
@@ -102,6 +96,15 @@ double entries(const ir::Program& program, const ir::Function& function,
 bool differentiates(const ir::Program& program, size_t function) {
   std::set<size_t> seen;
   return differentiates_in(program, function, seen);
+}
+
+double seconds_of_run(const ir::Program& program, size_t plan, const denote::Sizes& sizes,
+                      CostOfRun& cost) {
+  constexpr double of_a_number = 5e-8, of_an_op = 2e-6, at_once = 16;
+  const Cost run = cost.at(plan, sizes);
+  const double once = of_a_number * run.numbers + of_an_op * run.ops;
+  if (!differentiates(program, plan)) return once;
+  return once * std::max(1.0, entries(program, program.functions.at(plan), sizes) / at_once);
 }
 
 PointsToRefute::PointsToRefute(const ir::Program& program, size_t plan)
@@ -125,8 +128,7 @@ PointsToRefute::PointsToRefute(const ir::Program& program, size_t plan)
   constexpr double long_gradient = 0.05;
   for (Point& each : all)
     each.many_weights =
-        gradients && seconds_of_gradient(cost.at(plan, each.sizes),
-                                         entries(program, function, each.sizes)) > long_gradient;
+        gradients && seconds_of_run(program, plan, each.sizes, cost) > long_gradient;
 }
 
 }  // namespace shardproof

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "spec/check/cost_of_run.h"
 #include "spec/check/literals.h"
 
 namespace shardproof {
@@ -31,6 +32,11 @@ double entries(const ir::Program& program, const ir::Function& function,
 
 /// Whether the function takes gradients numerically, which needs one run per weight.
 bool differentiates(const ir::Program& program, size_t function);
+
+/// Estimated seconds of one run of the plan and its model. A gradient in forward mode is one run
+/// per 16 weights.
+double seconds_of_run(const ir::Program& program, size_t plan, const denote::Sizes& sizes,
+                      CostOfRun& cost);
 
 /// Points at many sizes or, if the plan differentiates, at the smallest ones; then at the program's
 /// numbers; then with very different magnitudes. Not copyable: points refer to `literals`.
