@@ -1,17 +1,20 @@
 #include "impl/shard_train/launch.h"
 
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <iostream>
-#include <iterator>
+#include <map>
 
 #include "impl/checkpoint/checkpoint.h"
+#include "impl/shard_train/processes.h"
+#include "impl/shard_train/stop.h"
 
 namespace shardproof::shard_train {
 namespace {
@@ -39,7 +42,7 @@ std::vector<std::string> command(const std::vector<std::string>& args, int64_t r
   setenv(mark, on_terminal() ? with_terminal : "plain", 1);
   // With fewer processors than ranks, a waiting rank must yield.
   setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
-  // On a stop request ranks finish their step and save: mpirun waits this many seconds.
+  // When a rank dies, or on a second stop request, mpirun gives the others this many seconds.
   setenv("OMPI_MCA_odls_base_sigkill_timeout", "10", 0);
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
@@ -51,37 +54,58 @@ std::vector<std::string> command(const std::vector<std::string>& args, int64_t r
 }
 
 volatile std::sig_atomic_t child = 0, stopped = 0;
+
+/// mpirun passes SIGUSR1 and SIGUSR2 on at once. SIGTERM it holds back for some seconds, and then
+/// kills what does not end: only a second stop request is sent as that.
 void pass_on(int signal) {
+  const int as = stopped ? SIGTERM : as_ranks_get_it(signal);
   stopped = signal;
-  if (child) kill(static_cast<pid_t>(child), signal);
+  if (child) kill(static_cast<pid_t>(child), as);
 }
 
-std::vector<pid_t> children_of(pid_t process) {
-  const std::string self = std::to_string(process);
-  std::ifstream list("/proc/" + self + "/task/" + self + "/children");
-  return {std::istream_iterator<pid_t>(list), {}};
+/// Ctrl-Z: the ranks are in a process group of their own.
+void suspend(int) {
+  const auto ranks = static_cast<pid_t>(child);
+  if (ranks) kill(ranks, SIGTSTP);
+  raise(SIGSTOP);
+  if (ranks) kill(ranks, SIGCONT);
 }
 
-/// Whether a child has ended without being waited for.
-bool has_dead_child(pid_t process) {
-  for (const pid_t each : children_of(process)) {
-    std::string stat;
-    std::getline(std::ifstream("/proc/" + std::to_string(each) + "/stat"), stat);
-    const size_t name_end = stat.rfind(") ");
-    if (name_end != std::string::npos && stat[name_end + 2] == 'Z') return true;
+/// Reports ranks that are stopped while this process is not: all others wait for them.
+class StoppedRanks {
+ public:
+  void look(pid_t launcher) {
+    for (const pid_t each : descendants_of(launcher)) {
+      int& seen = seen_[each];
+      seen = state_of(each) == 'T' ? seen + 1 : 0;
+      if (seen == ticks_in_seconds(2))
+        std::cerr << "shard-train: process " << each
+                  << " is stopped, and the ranks wait for it: `kill -CONT " << each
+                  << "` continues it, `kill -KILL " << each << "` ends the run\n";
+    }
   }
-  return false;
+  static constexpr int tick = 200'000;  // microseconds
+  static constexpr int ticks_in_seconds(int seconds) { return seconds * 1'000'000 / tick; }
+
+ private:
+  std::map<pid_t, int> seen_;
+};
+
+bool has_dead_child(pid_t process) {
+  const std::vector<pid_t> all = children_of(process);
+  return std::any_of(all.begin(), all.end(), [](pid_t each) { return state_of(each) == 'Z'; });
 }
 
 /// mpirun may hang if a rank is killed during startup.
 int wait_for(pid_t process) {
-  constexpr int tick = 200'000, most_ticks = 20'000'000 / tick;  // microseconds
   int status = 0, dead_for = 0;
+  StoppedRanks stopped_ranks;
   for (pid_t ended = 0; (ended = waitpid(process, &status, WNOHANG)) != process;) {
     if (ended < 0 && errno != EINTR) return 1;
-    usleep(tick);
+    usleep(StoppedRanks::tick);
+    stopped_ranks.look(process);
     dead_for = has_dead_child(process) ? dead_for + 1 : 0;
-    if (dead_for != most_ticks) continue;
+    if (dead_for != StoppedRanks::ticks_in_seconds(20)) continue;
     std::cerr << "shard-train: a rank exited but mpirun still runs: stopping it\n";
     for (const pid_t each : children_of(process)) kill(each, SIGKILL);
     kill(process, SIGKILL);
@@ -96,7 +120,12 @@ int run(const std::vector<std::string>& words) {
     std::cerr << "cannot start a process: " << std::strerror(errno) << "\n";
     return 2;
   }
-  if (process == 0) become(words);
+  if (process == 0) {
+    // The keyboard's signals go to this program alone, which passes them on.
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    become(words);
+  }
   child = process;
   const int code = wait_for(process);
   child = 0;
@@ -126,6 +155,7 @@ bool on_terminal() {
 
 int launch(const std::vector<std::string>& args, const Options& options, int64_t ranks) {
   for (int signal : {SIGINT, SIGTERM}) std::signal(signal, pass_on);
+  std::signal(SIGTSTP, suspend);
   std::vector<std::string> now = args;
   for (int restart = 0;; ++restart) {
     const int code = run(command(now, ranks));

@@ -15,6 +15,7 @@
 #include "impl/shard_train/print_plan.h"
 #include "impl/shard_train/run.h"
 #include "impl/shard_train/share.h"
+#include "impl/shard_train/stop.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/threads.h"
 #include "spec/diag/visible.h"
@@ -27,8 +28,12 @@ namespace {
 
 constexpr int failed = 1, refused = 2;
 
-/// A run that a signal ended has a shell's exit code for that signal.
-int exit_of(int signal) { return signal ? 128 + signal : 0; }
+/// A run that a signal ended has a shell's exit code for that signal. mpirun takes 20 s to end
+/// ranks that exit with a code: what our launcher passed on, it reports itself.
+int exit_of(int signal) {
+  const bool passed_on = launched() == Launched::by_us && signal != meaning_of(signal);
+  return signal && !passed_on ? 128 + meaning_of(signal) : 0;
+}
 
 Screen screen_of(const Options& options) {
   const bool terminal = on_terminal();

@@ -40,7 +40,7 @@ class Run {
   int go() {
     try {
       const int signal = run();
-      if (report_) report_->end(signal ? "stopped by signal " + std::to_string(signal) : "done");
+      if (report_) report_->end(signal ? stopped_by(signal) : "done");
       return signal;
     } catch (const std::exception& error) {
       fail(error.what());
@@ -113,9 +113,12 @@ class Run {
     return 0;
   }
 
+  static std::string stopped_by(int signal) {
+    return "stopped by signal " + std::to_string(meaning_of(signal));
+  }
+
   int stop(int signal) {
-    say("stopped by signal " + std::to_string(signal) + " after step " +
-        std::to_string(trainer_.steps()));
+    say(stopped_by(signal) + " after step " + std::to_string(trainer_.steps()));
     if (saver_) finish_saving();
     if (first_)
       log_.write(Log::Line("end").add("step", trainer_.steps()).add("seconds", since_begin()));

@@ -344,6 +344,45 @@ TEST(ShardTrain, TwoRunsDoNotWriteToOneFolder) {
   EXPECT_THAT(run.text, HasSubstr("third ended with 0")) << run.text;
 }
 
+TEST(ShardTrain, WhatALiveRunHasNotFinishedStays) {
+  const std::string at = folder("live");
+  const Result run = shell("at=" + at + "; " SHARD_TRAIN + small +
+                           " --steps 100000000 --save $at/run >$at/out 2>&1 & run=$!; "
+                           "for i in $(seq 600); do grep -q process $at/run/.lock 2>/dev/null && "
+                           "break; sleep 0.1; done; "
+                           "mkdir $at/run/step-00000007.partial; " SHARD_TRAIN +
+                           small +
+                           " --steps 1 --save $at/run; echo second ended with $?; ls $at/run; kill "
+                           "-9 $run; echo pid $run");
+  EXPECT_THAT(run.text, ContainsRegex("live/run: process [0-9]+ on .* since .* writes here"));
+  EXPECT_THAT(run.text, HasSubstr("second ended with 1"));
+  EXPECT_THAT(run.text, HasSubstr("step-00000007.partial")) << run.text;
+}
+
+TEST(ShardTrain, ASaveThatIsWholeBeforeANanIsACheckpoint) {
+  const std::string at = folder("nan");
+  const Result run = train("--steps 9 --lr 1e30 --save-every 1 --save " + at + "/run");
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.text, HasSubstr("step 2: loss is "));
+  const Result rest = train("--steps 1 --resume --save " + at + "/run");
+  EXPECT_EQ(rest.code, 0) << rest.text;
+  EXPECT_THAT(rest.text, HasSubstr("step-00000001, step 1"));
+}
+
+TEST(ShardTrain, AFullDiskIsNamedAndTheLastCheckpointStays) {
+  const std::string at = folder("full"), run = at + "/run";
+  EXPECT_EQ(train("--steps 2 --save " + run).code, 0);
+  const std::string flags = " --steps 4 --save-every 1 --keep 1 --resume --save " + run;
+  const Result full = shell("ulimit -f 4; " SHARD_TRAIN + small + flags);
+  EXPECT_EQ(full.code, 1);
+  EXPECT_THAT(full.text,
+              ContainsRegex("step-00000003.partial/.*cannot be written: File too large"));
+  EXPECT_FALSE(std::filesystem::exists(run + "/step-00000003.partial"));
+  const Result rest = train(flags);
+  EXPECT_EQ(rest.code, 0) << rest.text;
+  EXPECT_THAT(rest.text, HasSubstr("step-00000002, step 2"));
+}
+
 TEST(ShardTrain, NamesEveryCheckpointThatItSkips) {
   const std::string at = folder("skipped"), run = at + "/run";
   EXPECT_EQ(train("--steps 4 --save-every 1 --keep 0 --save " + run).code, 0);
@@ -428,17 +467,37 @@ TEST(ShardTrain, StartsAgainWhenARankIsKilled) {
   EXPECT_THAT(run.text, HasSubstr("ended with 0")) << run.text;
 }
 
-TEST(ShardTrain, ARankThatIsStoppedIsWaitedFor) {
+/// mpirun would kill at once what does not end on its own signal.
+TEST(ShardTrain, ASignalEndsProcessesAfterTheirStep) {
+  for (const auto& [signal, code] : {std::pair{"INT", "130"}, {"TERM", "143"}}) {
+    const std::string at = folder(std::string("processes_stopped_") + signal);
+    const Result run = shell(
+        "export OMPI_MCA_odls_base_sigkill_timeout=0; at=" + at + "; " SHARD_TRAIN + small +
+        " --mesh d=2 --steps 100000000 --transport mpi --save-every 20 --save $at/run & run=$!; "
+        "for i in $(seq 600); do ls -d $at/run/step-*[0-9] >/dev/null 2>&1 && break; sleep 0.1; "
+        "done; kill -" +
+        signal + " $run; wait $run; echo ended with $?");
+    EXPECT_THAT(run.text, HasSubstr("saved step ")) << run.text;
+    EXPECT_THAT(run.text, HasSubstr(std::string("ended with ") + code));
+  }
+}
+
+TEST(ShardTrain, ARankThatIsStoppedIsNamedAndWaitedFor) {
   const std::string at = folder("stopped");
   const std::string how = " --mesh d=2 --steps 60 ";
-  const Result run = shell(
-      std::string(before) +
-      "act() { kill -STOP $1; sleep 0.5; seen=$(ls $folder); sleep 1;"
-      " [ \"$seen\" = \"$(ls $folder)\" ] && echo 'the others wait'; kill -CONT $1; }; "
-      "saved=step-00000001; folder=" +
-      at + "/run; " SHARD_TRAIN + small + how +
-      "--transport mpi --save-every 1 --keep 0 --save $folder --log " + at + "/log & " + killer);
+  const Result run =
+      shell(std::string(before) +
+            "act() { kill -STOP $1; sleep 0.5; seen=$(ls $folder);"
+            " for i in $(seq 600); do grep -q stopped $folder/../err && break; sleep 0.1; done;"
+            " [ \"$seen\" = \"$(ls $folder)\" ] && echo 'the others wait'; kill -CONT $1;"
+            " grep \"process $1 is stopped\" $folder/../err; }; "
+            "saved=step-00000001; folder=" +
+            at + "/run; " SHARD_TRAIN + small + how +
+            "--transport mpi --save-every 1 --keep 0 --save $folder --log " + at + "/log 2>" + at +
+            "/err & " + killer);
   EXPECT_THAT(run.text, HasSubstr("the others wait"));
+  EXPECT_THAT(run.text,
+              ContainsRegex("is stopped, and the ranks wait for it: `kill -CONT [0-9]+`"));
   EXPECT_THAT(run.text, HasSubstr("ended with 0")) << run.text;
   EXPECT_EQ(train(how + "--log " + at + "/threads").code, 0);
   expect_near(losses(at + "/log"), losses(at + "/threads"));

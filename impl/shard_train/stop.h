@@ -1,5 +1,6 @@
 #pragma once
-// Lets SIGINT and SIGTERM end a run after its current step.
+// Lets SIGINT and SIGTERM end a run after its current step. A launched rank gets SIGUSR1 and
+// SIGUSR2 for them: mpirun passes those on at once.
 
 namespace shardproof::shard_train {
 
@@ -9,5 +10,8 @@ void catch_stops();
 void forget_stops();
 /// The signal received, or 0.
 int stop_signal();
+/// SIGUSR1 for SIGINT, SIGUSR2 for SIGTERM, and the reverse; others as they are.
+int as_ranks_get_it(int signal);
+int meaning_of(int signal);
 
 }  // namespace shardproof::shard_train
