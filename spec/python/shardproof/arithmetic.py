@@ -163,28 +163,29 @@ RULES["add_any"] = RULES["add"]
 @rule("div")
 def _div(r, eqn, vals):
     if vals[0].dtype == "i32":
-        return toward_zero(r, "div", vals, "{0} // {1}", "-((-{0}) // {1})")
+        return toward_zero(r, eqn, vals, "{0} // {1}", "-((-{0}) // {1})")
     return written(r, "div", vals, "{0} / {1}", vals[0].dtype, positive=all(v.positive for v in vals))
 
 
 @rule("rem")
 def _rem(r, eqn, vals):
     if vals[0].dtype == "i32":
-        return toward_zero(r, "rem", vals, "{0} % {1}", "-((-{0}) % {1})")
+        return toward_zero(r, eqn, vals, "{0} % {1}", "-((-{0}) % {1})")
     cut = "where({0} / {1} < 0.0, -floor(-({0} / {1})), floor({0} / {1}))"
     return written(r, "rem", vals, f"{{0}} - {{1}} * {cut}", vals[0].dtype)
 
 
-def toward_zero(r: Reader, name: str, vals: list[Val], template: str, negative: str) -> Val:
+def toward_zero(r: Reader, eqn, vals: list[Val], template: str, negative: str) -> Val:
     """Quotient and rest of integers as JAX has them; `//` and `%` of the notation round down."""
     from . import rings
     x, by = vals
+    name, signed = eqn.primitive.name, not str(eqn.invars[0].aval.dtype).startswith("uint")
     if name == "rem" and (block := rings.source(r, x, by, floored=False)):
         return block
     if by.literal is None or by.literal <= 0:
         raise r.problem(f"`{name}` of integers by a value that is not a positive constant")
     of = affine_of(x)
-    if not (of and of.const >= 0 and of.scale >= 0 and all(n >= 0 for _, n in of.ranks)):
+    if signed and not (of and of.const >= 0 and of.scale >= 0 and all(n >= 0 for _, n in of.ranks)):
         template = f"where({{0}} < 0, {negative}, {template})"
     return written(r, name, vals, template, "i32")
 

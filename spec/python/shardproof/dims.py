@@ -48,6 +48,7 @@ class Dims:
         self.wished: dict[int, str] = {}
         self.constants: dict[object, tuple[str, object]] = {}  # arrays in the programs: name, value
         self.carried: dict[object, list[dict[str, str]]] = {}  # states of the carries of loops
+        self.masked: dict[object, list] = {}  # and whether they depend on the -inf of masks
         self.changed = False
 
     def node(self, key: object, size: int) -> int:

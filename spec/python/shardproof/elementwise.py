@@ -9,6 +9,7 @@ from math import prod
 import jax.numpy as jnp
 
 from .dims import Factor
+from .masks import Kind
 from .reader import Reader, dtype_name
 from .rules import RULES, rule
 from .values import MINUS_INFINITY, Val, number
@@ -58,8 +59,8 @@ def _equal(r: Reader, eqn, vals: list[Val]) -> Val:
         return r.scalar((vals[0].literal == vals[1].literal) == equal, "bool", shape_positions(vals))
     for i, v in enumerate(vals):
         if v.literal in (float("inf"), float("-inf")):  # no real number is; an entry that is masked may be
-            if v.literal < 0 and r.may_be_infinite(vals[1 - i]):
-                return of_mask(r, vals[1 - i], equal)
+            if (x := infinite_as(r, vals[1 - i], v.literal)) is not None:
+                return of_mask(r, x, equal)
             return r.scalar(not equal, "bool", [virtual(p) for p in vals[1 - i].pos])
     if any(v.text is None for v in vals):
         from . import lookups
@@ -133,6 +134,21 @@ def _sign(r, eqn, vals):
     return written(r, "sign", vals, "where({0} > 0.0, 1.0, where({0} < 0.0, f32(-1.0), 0.0))", x.dtype)
 
 
+def infinite_as(r: Reader, x: Val, infinity: float) -> Val | None:
+    """The entries that are -inf where a value is this infinity; None where none is."""
+    if infinity > 0 and x.made[:1] == ("abs",):
+        x = x.made[1]
+    elif infinity > 0 and r.masked(x) == Kind.ENTRIES:
+        return None
+    if r.masked(x) == Kind.COMPUTED:
+        raise r.problem(OF_LIMIT)
+    return x if r.masked(x) else None
+
+
+OF_LIMIT = "a value that is computed of the -inf of a mask is compared, or cast to an integer: a proof takes any number for the -inf. " \
+           "Compare the entries themselves, or the mask"
+
+
 def of_mask(r: Reader, x: Val, equal: bool) -> Val:
     """Whether a value is what a mask has in place of entries."""
     return written(r, "eq" if equal else "ne", [x], f"{{0}} {'==' if equal else '!='} {MINUS_INFINITY}", "bool")
@@ -140,7 +156,7 @@ def of_mask(r: Reader, x: Val, equal: bool) -> Val:
 
 @rule("is_finite")
 def _is_finite(r, eqn, vals):  # real numbers are
-    if r.may_be_infinite(vals[0]):
+    if r.masked(vals[0]):
         return of_mask(r, vals[0], False)
     return r.scalar(True, "bool", [virtual(p) for p in vals[0].pos])
 
@@ -161,7 +177,8 @@ def all_literal(vals: list[Val]) -> bool:
 
 
 def shape_positions(vals):
-    return next((v.pos for v in vals if v.pos), [])
+    """The positions of operands of one shape: of the one that has most dims there."""
+    return max((v.pos for v in vals if v.pos), key=lambda pos: sum(not f.virtual for p in pos for f in p), default=[])
 
 
 @rule("max", "min")
@@ -249,27 +266,17 @@ def _integer_pow(r, eqn, vals):
     return written(r, "integer_pow", vals, body, vals[0].dtype, positive=vals[0].positive)
 
 
-def fewer_bits(r: Reader, x: Val, old, new) -> Val:
-    """Integers as others, which count modulo 2^bits. No value goes beyond the bits of its own dtype."""
-    old, new = jnp.iinfo(old), jnp.iinfo(new)
-    below, size = min(0, new.min), 1 << new.bits
-    if new.min <= old.min and old.max <= new.max or new.bits == old.bits and old.min == 0:
-        return x
-    if x.literal is not None:
-        return r.scalar((x.literal - below) % size + below, "int32", x.pos)
-    if x.affine and x.affine.const >= 0 and x.affine.scale >= 0 and all(n >= 0 for _, n in x.affine.ranks):
-        return x  # positions
-    if new.bits > 16:
-        raise r.problem(f"a cast of {old.dtype} to {new.dtype}, which makes other numbers of those below 0")
-    template = f"({{0}} + {number(-below)}) % {number(size)} - {number(-below)}" if below else f"{{0}} % {number(size)}"
-    return written(r, "convert", [x], template, "i32")
-
-
 @rule("convert_element_type")
 def _convert(r, eqn, vals):
-    (x,), to = vals, dtype_name(eqn.params["new_dtype"])
+    from . import bits
+    (x,), old, new = vals, eqn.invars[0].aval.dtype, eqn.params["new_dtype"]
+    to = dtype_name(new)
+    if x.dtype == "i32" and x.marks and old != new:
+        x = bits.wrapped(r, x, old, of_terms=True)
     if to == x.dtype == "i32":
-        return fewer_bits(r, x, eqn.invars[0].aval.dtype, eqn.params["new_dtype"])
+        return bits.fewer(r, x, old, new)
+    if to == "i32" and x.dtype == "f32":
+        return bits.of_float(r, x, new)
     if to == x.dtype:
         return x
     if x.literal is not None:

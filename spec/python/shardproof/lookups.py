@@ -131,8 +131,6 @@ def select(r: Reader, condition: Val, no: Val, yes: Val) -> Val | None:
         if hot.made[:1] == ("one_hot",) and inside and (hit := in_block(r, replace(hot, pos=value.pos), condition)):
             return hit if value.dtype == "bool" else replace(hit, text=r.emit(f"{value.dtype}({r.use(hit)})"),
                                                              dtype=value.dtype, made=())
-        if value.text is None and offset(value) is not None:
-            return Val(None, value.pos, dtype="i32", made=("within", value, condition), why=value.why)
     if any(v.text is None for v in (condition, no, yes)):
         lead = max((v for v in (yes, no, condition) if v.pos), key=lambda v: len(v.dims),
                    default=condition)
@@ -143,9 +141,10 @@ def select(r: Reader, condition: Val, no: Val, yes: Val) -> Val | None:
 
 def from_the_end(r: Reader, condition: Val, no: Val, yes: Val) -> Val:
     """where(i < 0, i + n, i). A look-up takes i, which is assumed to be in its table; nothing else does."""
-    if no.text is None or (no.affine and no.affine.const >= 0 and no.affine.scale >= 0
-                           and all(n >= 0 for _, n in no.affine.ranks)):
+    if no.affine and no.affine.const >= 0 and no.affine.scale >= 0 and all(n >= 0 for _, n in no.affine.ranks):
         return no
+    if no.text is None:
+        return replace(no, made=("from_the_end", no), affine=None)
     exact = where(r, condition, yes, no)
     return replace(exact, made=("from_the_end", no)) if exact.pos == no.pos and exact.dims == no.dims else exact
 
@@ -183,9 +182,9 @@ def lined_up(r: Reader, mask: Val, value: Val) -> None:
 def in_block(r: Reader, hot: Val, mask: Val, inside: bool = True) -> Val | None:
     """The one-hot of a device's ids, where the mask says that the device has them (or, with inside=False, has not): that of
     ids of all devices."""
-    _, hit, ids, extent = hot.made
+    _, hit, moved, extent = hot.made
     w = window(mask, inside)
-    if block_of(r, w) is None or w.high.const != extent or not same(w.ids, ids):
+    if block_of(r, w) is None or w.high.const != extent or not same(w.ids, moved.ids) or not alike(w.low, moved.start):
         return None
     lined_up(r, mask, hot)
     return replace(hit, pos=hot.pos)
@@ -196,13 +195,13 @@ def equal(r: Reader, eqn, vals: list[Val]) -> Val:
     for v, other in (vals, vals[::-1]):
         if v.text is not None or other.affine is None or other.affine.along is None:
             continue
-        moved = ids_of(v) if offset(v) is None else None
-        if moved is None or eqn.primitive.name != "eq":
+        moved = ids_of(r, v) if offset(v) is None else None
+        if moved is None or eqn.primitive.name != "eq" or not moved.keeps(moved.start, other.affine.extent):
             continue
-        counting = indices(r, eqn, [other], combined(other.affine, moved[1], 1), "add")
+        counting = indices(r, eqn, [other], combined(other.affine, moved.start, 1), "add")
         if counting.text is not None:
-            hit = written(r, "eq", [counting, replace(moved[0], pos=v.pos)], "{0} == {1}", "bool")
-            return Val(None, hit.pos, dtype="bool", made=("one_hot", hit, moved[0], other.affine.extent),
+            hit = written(r, "eq", [counting, replace(moved.ids, pos=v.pos)], "{0} == {1}", "bool")
+            return Val(None, hit.pos, dtype="bool", made=("one_hot", hit, moved, other.affine.extent),
                        why="the one-hot of ids of a block is not masked to those that the device has")
     for v, other in (vals, vals[::-1]):
         found = offset(v) if v.text is None else None
@@ -217,18 +216,88 @@ def equal(r: Reader, eqn, vals: list[Val]) -> Val:
                why="a comparison with the device's index is used otherwise than to pick one device, or in a look-up")
 
 
-def ids_of(val: Val) -> tuple[Val, Affine] | None:
-    """Indices that were moved to a device's block, and what was subtracted."""
+def alike(a: Affine | None, b: Affine | None) -> bool:
+    """Whether two numbers of a device are the same."""
+    return a is not None and b is not None and a.const == b.const and {x: n for x, n in a.ranks if n} == {x: n for x, n in b.ranks if n}
+
+
+@dataclass
+class Moved:
+    """Ids less `start`, a device's offset, where they are in its block; elsewhere they may be other ones."""
+
+    ids: Val
+    start: Affine
+    masks: list[Window]  # in each of them the ids stay, and from `least` to `most` of those that are moved
+    least: int
+    most: int
+
+    def keeps(self, low: Affine, extent: int) -> bool:
+        """Whether they are so in all of the block from `low`."""
+        high = replace(low, const=low.const + extent)
+        return self.least <= 0 and self.most >= extent - 1 and all(
+            same(w.ids, self.ids) and (w.low is None or alike(w.low, low)) and (w.high is None or alike(w.high, high)) for w in self.masks)
+
+
+def ids_of(r: Reader, val: Val) -> Moved | None:
+    """Indices that were moved to a device's block."""
+    masks: list[Window] = []
+    least, most = -1 << 40, 1 << 40
+    stands = order_of(r, val)
     while val.text is None and val.made:
-        if val.made[0] in ("within", "convert_element_type", "clamp", "max", "min", "select_n", "broadcast"):
-            moved = [v for v in val.made[1:] if v.literal is None and v.dtype != "bool"]
-            if not moved:
+        name, *of = val.made
+        if name in ("convert_element_type", "broadcast", "from_the_end"):
+            val = of[0]
+        elif name in ("clamp", "max", "min"):
+            low, x, high = of if name == "clamp" else (of[0], of[1], None) if of[0].literal is not None else (of[1], of[0], None)
+            if name == "min":
+                low, high = None, low
+            if any(v is not None and v.literal is None for v in (low, high)):
                 return None
-            val = moved[0]
-            continue
-        break
+            least, most = max(least, low.literal if low else least), min(most, high.literal if high else most)
+            val = x
+        elif name == "select_n":
+            condition, yes, no = of
+            if (yes.literal is None) == (no.literal is None):
+                return None
+            w, val = window(condition, no.literal is not None), yes if no.literal is not None else no
+            if w is None:
+                return None
+            lined_up(r, condition, val)
+            masks.append(w)
+        else:
+            break
     found = offset(val)
-    return (found[0], negated(found[1])) if found and found[0] is not None else None
+    if not found or found[0] is None or stands and stands != order_of(r, found[0]):
+        return None
+    return Moved(found[0], negated(found[1]), masks, least, most)
+
+
+def order_of(r: Reader, val: Val) -> list:
+    """The indices of a value, as they stand."""
+    return [r.key(f) for f in val.factors if not f.virtual]
+
+
+def of_block(r: Reader, indices: Val, extent: int, axes: tuple[str, ...]) -> Moved:
+    """Ids of a whole table of which a device has a block of `extent` rows, as it looks them up: `start` is the block's."""
+    found = ids_of(r, indices)
+    if found is None:
+        raise r.problem(indices.why)
+    row = divided.row_of(found.ids, extent)
+    low = block_start(r, axes, extent)
+    if row is not None and alike(found.start, Affine()):
+        found = replace(found, ids=row, start=low)
+    if not alike(found.start, low) or not found.keeps(low, extent):
+        raise r.problem("rows of a block are looked up, or added to, at other ids than those that the device has, less the offset of its block",
+                        "finding")
+    return found
+
+
+def block_start(r: Reader, axes: tuple[str, ...], extent: int) -> Affine:
+    ranks, size = [], extent
+    for axis in reversed(axes):
+        ranks.append((axis, size))
+        size *= r.dims.mesh[axis]
+    return Affine(0, tuple(sorted(ranks)))
 
 
 def lookup_dims(eqn) -> tuple[int, bool]:
@@ -260,12 +329,9 @@ def _gather(r: Reader, eqn, vals):
     d = eqn.params["dimension_numbers"]
     split = any(f.axes for f in table.pos[at])
     if indices.text is None or split and divided.row_of(indices, table.extents()[at]):
-        found = ids_of(indices)
-        if found is None:
-            raise r.problem(indices.why)
-        whole = split and divided.row_of(found[0], table.extents()[at]) or found[0]
-        ids = replace(whole, pos=ids_positions(found[0], ids))
         f = table.pos[at][0]
+        found = of_block(r, indices, f.extent, f.axes)
+        ids = replace(found.ids, pos=ids_positions(found.ids, ids))
         rank = len(eqn.outvars[0].aval.shape)
         if fills(eqn) and eqn.params["fill_value"] == 0 and (w := kept(r, indices, f.extent)):
             return looked_up(r, Val(None, result_positions(d, table, ids, at, batched, rank), dtype=table.dtype,
@@ -534,15 +600,16 @@ def _scatter_add(r: Reader, eqn, vals):
         return put(r, replace(updates, pos=row, affine=None), at, int(ids.literal), base.extents()[at], r.node_key())
     row = divided.row_of(indices, base.extents()[at])
     if indices.text is None or row and updates.text is None:
-        found = ids_of(indices)
-        if found is None:
-            raise r.problem(indices.why)
-        row = divided.row_of(found[0], base.extents()[at])
-        ids = replace(row or found[0], pos=ids_positions(found[0], ids))
-        start = found[1]
-        axes = axes_of_mask(r, updates) if row else blocks(r, replace(start, extent=base.extents()[at], scale=1))
+        extent = base.extents()[at]
+        found = ids_of(r, indices)
+        axes = axes_of_mask(r, updates) if row or found and divided.row_of(found.ids, extent) else \
+            blocks(r, replace(found.start, extent=extent, scale=1)) if found else None
+        if axes is None:
+            raise r.problem("a scatter-add into a block, of rows that are not masked to it")
+        found = of_block(r, indices, extent, axes)
+        ids = replace(found.ids, pos=ids_positions(found.ids, ids))
         dropped = fills(eqn) and kept(r, indices, base.extents()[at])
-        if axes is None or not (dropped or masked(r, updates, ids, base.extents()[at], axes)):
+        if not (dropped or masked(r, updates, ids, base.extents()[at], axes)):
             raise r.problem("a scatter-add into a block, of rows that are not masked to it")
         updates = updates if dropped else unmasked(updates)
     size = base.extents()[at] * r.ranks(axes)

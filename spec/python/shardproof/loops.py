@@ -67,6 +67,8 @@ def _scan(r: Reader, eqn, vals):
     block = Block(head, lines, [r.use(v) for v in following], [r.use(y) for y in emitted])
     r.lines.append(Line(tuple(results), head, place, block))
     last = [replace(c, text=name) for c, name in zip(carries, results)]
+    for v, name in zip([*carries, *emitted], results):
+        r.like(name, v)
     stacks = []
     for y, name in zip(emitted, results[n_carry:]):
         whole = r.distinct([(loop,), *y.pos])
@@ -81,8 +83,10 @@ def carried(r: Reader, key, init: list[Val]):
     """(the carries in the body of a loop that begins with these values, what makes their next values of the body's)."""
     learnt = r.dims.carried.setdefault(key, [unsplit_marks(v) for v in init])
     carries = []
-    for v, marks in zip(init, learnt):
+    kinds = r.dims.masked.setdefault(key, [r.masked(v) for v in init])
+    for i, (v, marks) in enumerate(zip(init, learnt)):
         r._count += 1
+        kinds[i] = r.masks.kinds[f"q{r._count}"] = max(kinds[i], r.masked(v))
         carries.append(replace(v, text=f"q{r._count}", marks=dict(marks), literal=None, affine=None,
                                positive=False, made=()))
 
@@ -90,7 +94,10 @@ def carried(r: Reader, key, init: list[Val]):
         outer, r.lines = r.lines, lines
         found = [fitted(r, c, v) for c, v in zip(carries, out)]
         r.lines = outer
-        for v, marks in zip(found, learnt):
+        for i, (v, marks) in enumerate(zip(found, learnt)):
+            if r.masked(v) > kinds[i]:
+                kinds[i] = r.masked(v)
+                r.dims.changed = True
             if {**unsplit_marks(v), **marks} != marks:
                 marks.update(unsplit_marks(v))
                 r.dims.changed = True
@@ -196,14 +203,14 @@ def solid_like(r: Reader, v: Val, t: Val, key) -> Val:
     """A broadcast start with the dims of what the body gives."""
     if len(v.pos) != len(t.pos):
         return v
-    pos: list[Position] = []
+    rows: list[list[Position | None]] = []
     for mine, theirs in zip(v.pos, t.pos):
-        if mine and all(f.virtual for f in mine) and theirs and not any(f.virtual for f in theirs):
-            pos.append(theirs)
-        else:
-            pos.append(mine)
-    return r.expanded(v, r.distinct(pos)) if v.literal is None else replace(
-        v, pos=pos, dims=[f for p in pos for f in p if not f.virtual])
+        new = bool(mine) and all(f.virtual for f in mine) and bool(theirs) and not any(f.virtual for f in theirs)
+        rows.append([theirs if new and i == 0 else () if new else None for i in range(len(mine))])
+    if v.literal is None:
+        return r.with_new(v, rows)
+    pos = [row[0] if row and row[0] is not None else p for p, row in zip(v.pos, rows)]
+    return replace(v, pos=pos, dims=[f for p in pos for f in p if not f.virtual])
 
 
 def start(r: Reader, v: Val, carry: Val) -> str:

@@ -93,6 +93,7 @@ def largest(r: Reader, x: Val, p: int, f: Factor, k: int) -> list[Val]:
     names = (f"v{r._count - 1}", f"v{r._count}")
     r.lines.append(Line(names, f'top_k("{r.spell(x.dims, x.marks)} -> {r.spell(dims, x.marks)}", '
                                f"{r.use(x)})", r.place))
+    r.like(names[0], x)
     pos = [*x.pos[:p], (new,), *x.pos[p + 1:]]
     return [Val(name, pos, dims, dtype, dict(x.marks)) for name, dtype in zip(names, (x.dtype, "i32"))]
 

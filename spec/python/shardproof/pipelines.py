@@ -250,6 +250,7 @@ class Pipeline:
         r.lines.append(Line(tuple(names), head, place, Block(head, lines, [], [r.use(y) for _, y in emitted])))
         self.stacks = {}
         for (which, y), name in zip(emitted, names):
+            r.like(name, y)
             if r.distinct([(self.loop,), *y.pos]) != [(self.loop,), *y.pos]:
                 raise r.problem("the dim of the microbatches is also a dim of what a stage gives")
             self.stacks[which] = replace(y, text=name, pos=[(self.loop,), *y.pos], dims=[self.loop, *y.dims],
@@ -273,6 +274,7 @@ class Pipeline:
         r._count += 2
         index, carry = f"n{r._count}", replace(start, text=f"q{r._count - 1}", literal=None, affine=None,
                                               positive=False, made=())
+        r.like(carry.text, start)
         steps = {}
         for w, x in zip(weights, lead):
             first = x.pos[0][0]
@@ -297,6 +299,7 @@ class Pipeline:
         lines, r.lines = r.lines, outside
         r._count += 1
         name = f"v{r._count}"
+        r.like(name, carry)
         head = f"stages {index} in {r.dims.name(loop)}, {carry.text}: {r.type_of(carry)} = {r.use(start)}"
         r.lines.append(Line((name,), head, r.place, Block(head, lines, [r.use(following)], [])))
         return replace(carry, text=name)

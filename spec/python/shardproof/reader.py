@@ -9,6 +9,7 @@ from jax.extend import core as jex_core
 
 from . import library
 from .dims import Dims, Factor, ImportProblem, Position
+from .masks import JUMPS, Kind
 from .places import place_of
 from .values import HALF_ROOT, MINUS_INFINITY, Val, Writer, number, shortest
 
@@ -67,10 +68,24 @@ class Reader(Writer):
 
     def constant(self, array) -> Val:
         """An array that is written in the program: a parameter of both functions, what is equal for all is for it."""
+        if dtype_name(array.dtype) == "f32" and not np.all(np.isfinite(array)):
+            return self.with_infinity(array)
         key = (array.shape, str(array.dtype), array.tobytes())
         name, _ = self.dims.constants.setdefault(key, (f"constant_{len(self.dims.constants)}", array))
         pos = [self.dims.position(self.dims.node((name, p), n)) if n > 1 else () for p, n in enumerate(array.shape)]
         return self.made(name, self.distinct(pos), dtype=dtype_name(array.dtype))
+
+    def with_infinity(self, array) -> Val:
+        """-inf where an array has no number."""
+        from .elementwise import where
+
+        here = np.isfinite(array)
+        minus = self.scalar(-np.inf, array.dtype, [])
+        if not np.all(here | (array == -np.inf)):
+            return replace(minus, text=None, pos=[(Factor(None, extent=n),) if n > 1 else () for n in array.shape],
+                           why="infinity and NaN are no numbers that a proof is about")
+        pos = [(Factor(None, extent=n),) if n > 1 else () for n in array.shape]
+        return where(self, self.literal(here, None), self.literal(np.where(here, array, 0).astype(array.dtype), None), replace(minus, pos=pos))
 
     def scalar(self, value: Any, dtype: Any, pos: list[Position]) -> Val:
         kind = dtype_name(dtype)
@@ -113,12 +128,13 @@ class Reader(Writer):
 
     def applied(self, eqn, vals: list[Val]) -> list[Val]:
         """The results of one equation."""
-        from . import candidates
+        from . import bits, candidates
         from .rules import rule_of
 
         if (parts := eqn.params.get("axis_index_groups")) and (len(parts) > 1 or list(parts[0]) != sorted(parts[0])):
             raise self.problem(f"`{eqn.primitive.name}` with axis_index_groups: make the groups axes of the mesh")
         try:
+            self.jumps(eqn, vals)
             results = rule_of(eqn.primitive.name)(self, eqn, vals)
         except ImportProblem as problem:
             problem.place = problem.place or self.place
@@ -128,6 +144,8 @@ class Reader(Writer):
                                "with others, or mark its function with @shardproof.trusted(reference)") from error
         if isinstance(results, Val):
             results = [results]
+        results = [bits.wrapped(self, v, out.aval.dtype) if eqn.primitive.name in bits.ARITHMETIC else v
+                   for v, out in zip(results, eqn.outvars)]
         if eqn.primitive.name in CHANGES:  # these make another value of what they are given
             results = [v if v.text is None else replace(v, made=()) for v in results]
         if eqn.primitive.name in MOVES:
@@ -136,7 +154,20 @@ class Reader(Writer):
             results = [replace(v, made=()) if v.made[:1] in candidates.KINDS else v for v in results]
         for v in results:
             self.whole(v, eqn)
+            if v.dtype != "f32" and v.text is not None:
+                self.masks.kinds[v.text] = Kind.FINITE  # as in the limit, or `jumps` has refused it
         return [v if v.text is not None or v.place else replace(v, place=self.place) for v in results]
+
+    def jumps(self, eqn, vals: list[Val]) -> None:
+        """Refuses functions that jump of what is computed of a mask's -inf."""
+        from .elementwise import OF_LIMIT
+
+        name = eqn.primitive.name
+        if name not in JUMPS or name == "convert_element_type" and dtype_name(eqn.params["new_dtype"]) == "f32" \
+                or any(v.literal in (float("inf"), float("-inf")) for v in vals):
+            return
+        if any(self.masked(v) == Kind.COMPUTED for v in vals):
+            raise self.problem(OF_LIMIT)
 
     def whole(self, val: Val, eqn) -> None:
         """Every dim of the text is one of the positions: else a rule has lost one."""

@@ -7,7 +7,7 @@ from math import prod
 from . import firsts, running
 from .dims import Factor
 from .elementwise import union, written
-from .reader import Reader
+from .reader import Reader, dtype_name
 from .rules import rule
 from .values import Val, number
 
@@ -105,7 +105,7 @@ def _argmax(r, eqn, vals):
 @rule("dot_general")
 def _dot(r, eqn, vals):
     (left_sum, right_sum), (left_batch, right_batch) = eqn.params["dimension_numbers"]
-    x, y = vals
+    x, y = (written(r, "convert", [v], "f32({0})", "f32") if v.dtype == "i32" and not integers(vals) else v for v in vals)
     if r.outer and (any(f.axes for f in x.dims) or any(f.axes for f in y.dims)):
         x, y = r.gathered(x), r.gathered(y)
     scale = 1
@@ -164,11 +164,17 @@ def _dot(r, eqn, vals):
     dims = [f for row in pos for f in row if not f.virtual]
     left = ", ".join(r.spell([index[which][f] for f in val.dims], val.marks)
                      for which, val in ((0, x), (1, y)))
-    words = [r.use(v) if v.dims or v.marks else f"f32({r.use(v)})" for v in (x, y)]  # also of a number
+    words = [r.use(v) if v.dims or v.marks else f"{v.dtype}({r.use(v)})" for v in (x, y)]  # also of a number
     text = r.emit(f'einsum("{left} -> {r.spell(dims, marks)}", {", ".join(words)})')
     if scale != 1:
-        text = r.emit(f"{text} * {number(float(scale))}")
-    return r.reduced(Val(text, pos, dims, "f32", marks, positive=x.positive and y.positive))
+        text = r.emit(f"{text} * {number(float(scale) if x.dtype == 'f32' else scale)}")
+    made = r.reduced(Val(text, pos, dims, x.dtype, marks, positive=x.positive and y.positive))
+    to = dtype_name(eqn.outvars[0].aval.dtype)
+    return made if to == made.dtype else replace(made, text=r.emit(f"{to}({r.use(made)})"), dtype=to)
+
+
+def integers(vals: list[Val]) -> bool:
+    return all(v.dtype == "i32" for v in vals)
 
 
 def alias_shift(r: Reader, vals, index) -> int:

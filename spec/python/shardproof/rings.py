@@ -102,6 +102,7 @@ def read(r: Reader, eqn, consts: list[Val], init: list[Val], xs: list[Val]) -> l
     results = list(init)
     for i, c, name in zip(own, carries, names):
         results[i] = replace(c, text=name)
+        r.like(name, c)
     for i in steps:
         results[i] = r.scalar(int(init[i].literal) + p["length"], "int32", [])
     return results

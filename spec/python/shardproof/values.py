@@ -11,6 +11,7 @@ import numpy as np
 
 from . import advice
 from .dims import Again, Dims, Factor, ImportProblem, Position
+from .masks import MINUS_INFINITY, Kind, Masks
 from .report import Place
 
 
@@ -61,8 +62,6 @@ def number(value: Any) -> str:
     return f"\x01{value!r}\x02"
 
 
-# A mask's -inf is any number: what is equal for all of them is equal in the limit, where JAX is.
-MINUS_INFINITY = "minus_infinity"
 # sqrt(2 / pi) and sqrt(1 / 2), which jax.nn.gelu rounds to f32.
 GELU, HALF_ROOT = 0.7978845608028654, 0.7071067811865476
 
@@ -157,8 +156,7 @@ class Writer:
         self.outer = False  # outside of shard_map, in a plan: values are global
         self._count = 0
         self.named: list[tuple[Val, Position, Place | None]] = []  # ids that are taken to name entries of a position
-        self._masks = False  # whether -inf has been used
-        self._finite: set[str] = set()  # names that do not depend on it
+        self.masks = Masks()
 
     # Text
 
@@ -188,16 +186,16 @@ class Writer:
         self._count += 1
         name = f"v{self._count}"
         self.lines.append(Line((name,), expression, self.place))
-        if not self._of_masks(expression):
-            self._finite.add(name)
+        self.masks.made(name, expression, words_of(expression))
         return name
 
-    def _of_masks(self, expression: str) -> bool:
-        return self._masks and any(re.fullmatch(rf"[vrqn]\d+|{MINUS_INFINITY}", word) for word in words_of(expression) - self._finite)
+    def masked(self, val: Val) -> Kind:
+        """Whether a value may be the -inf of a mask, or is computed of it."""
+        return Kind.FINITE if val.dtype != "f32" or val.text is None else self.masks.of(words_of(val.text))
 
-    def may_be_infinite(self, val: Val) -> bool:
-        """Whether a value may be the -inf of a mask; in the text it is `minus_infinity` then."""
-        return val.dtype == "f32" and val.text is not None and self._of_masks(val.text)
+    def like(self, name: str, val: Val) -> None:
+        """Says of a name that no expression makes what it depends on."""
+        self.masks.kinds[name] = self.masked(val)
 
     def problem(self, message: str, kind: str = "unsupported") -> ImportProblem:
         return ImportProblem(message, self.place, kind)
@@ -232,7 +230,7 @@ class Writer:
             problem = self.problem(val.why or "a value that depends on the device's index is used")
             problem.place = problem.place or val.place
             raise problem
-        self._masks = self._masks or val.text == MINUS_INFINITY
+        self.masks.used = self.masks.used or val.text == MINUS_INFINITY
         return val.text
 
     # Indices
@@ -295,6 +293,12 @@ class Writer:
         """With the virtual factors that `pos`, aligned with the value's, has as dims."""
         have = {self.key(f) for f in val.dims}
         new = [f for position in pos for f in position if not f.virtual and self.key(f) not in have]
+
+        def own(position) -> list:
+            return [self.key(f) for f in position if not f.virtual and self.key(f) in have]
+
+        if any(own(before) != own(after) for before, after in zip(val.pos, pos)):
+            raise self.problem("an index of a value has become another one")
         if not new:
             return replace(val, pos=list(pos))
         dims = [*val.dims, *new]
@@ -305,16 +309,20 @@ class Writer:
 
     def solid(self, val: Val, key) -> Val:
         """Without virtual factors: each broadcast position is a dim of its own."""
-        if not any(f.virtual for f in val.factors):
-            return val
-        pos = []
-        for p, position in enumerate(val.pos):
-            row = []
-            for i, f in enumerate(position):
-                row += self.dims.position(self.dims.node((key, "solid", p, i), f.extent)) \
-                    if f.virtual else [f]
-            pos.append(tuple(row))
-        return self.expanded(val, self.distinct(pos))
+        return self.with_new(val, [
+            [self.dims.position(self.dims.node((key, "solid", p, i), f.extent)) if f.virtual else None
+             for i, f in enumerate(position)] for p, position in enumerate(val.pos)])
+
+    def with_new(self, val: Val, rows: list[list[Position | None]]) -> Val:
+        """With other factors in the place of some; those that stay (None) keep their indices, and the new ones get others."""
+        used, pos = {self.key(f) for f in val.dims}, []
+        for position, row in zip(val.pos, rows):
+            new = []
+            for f, others in zip(position, row):
+                new += self.distinct([others], used)[0] if others is not None else (f,)
+                used |= {self.key(g) for g in new if not g.virtual}
+            pos.append(tuple(new))
+        return self.expanded(val, pos)
 
     def cut(self, factor: Factor, extent: int) -> tuple[Factor, Factor]:
         """A factor as two, the first of `extent`."""
@@ -430,4 +438,4 @@ class Writer:
         return replace(val, text=text, marks={})
 
 
-__all__ = ["Affine", "Again", "Block", "Line", "Val", "Writer", "number", "printed"]
+__all__ = ["MINUS_INFINITY", "Affine", "Again", "Block", "Line", "Val", "Writer", "number", "printed"]
