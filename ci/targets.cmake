@@ -14,6 +14,9 @@ function(shardproof_embed variable function header glob)
   set(${variable} ${${variable}} ${output} PARENT_SCOPE)
 endfunction()
 
+# Where sanitized programs spend their time.
+set(optimized_when_sanitized spec/ir spec/algebra spec/lower spec/denote spec/check spec/prove oracle impl/plan impl/run)
+
 # shardproof_folder(<folder> [DEPENDS <folders>] [INCLUDES <folders, headers>] [NEVER <folders>]), on one line: a static
 # library of the folder's sources, which links those that it depends on. ci/layers reads INCLUDES and NEVER.
 function(shardproof_folder folder)
@@ -25,6 +28,9 @@ function(shardproof_folder folder)
   if(sources)
     add_library(${target} STATIC ${sources})
     set(scope PUBLIC)
+    if(SHARDPROOF_SANITIZE AND folder IN_LIST optimized_when_sanitized)
+      target_compile_options(${target} PRIVATE -O1)
+    endif()
   else()
     add_library(${target} INTERFACE)
     set(scope INTERFACE)
@@ -54,7 +60,8 @@ function(shardproof_allocator target)
   endif()
 endfunction()
 
-# Every folder with tests is one program: <folder>/*_test.cc and *_law.cc.
+# Every folder with tests is one program: <folder>/*_test.cc and *_law.cc. Some of them are compiled together: a file
+# whose helpers are named as another's keeps them in a namespace with its own name.
 function(shardproof_tests folder)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
   if(NOT SHARDPROOF_TESTS)
@@ -70,8 +77,6 @@ function(shardproof_tests folder)
     return()
   endif()
   add_executable(${target} ${sources})
-  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)  # tests name things alike
-  target_compile_options(${target} PRIVATE -O1)  # RapidCheck's templates are slow to optimize
   target_compile_definitions(${target} PRIVATE SHARDPROOF_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${target} ${ARG_DEPENDS} tested GTest::gtest_main)
   target_precompile_headers(${target} REUSE_FROM tested)
@@ -101,8 +106,6 @@ function(shardproof_gpu_tests folder)
     return()
   endif()
   add_executable(${target} properties/gpu/main.cpp ${sources})
-  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
-  target_compile_options(${target} PRIVATE -O1)
   target_compile_definitions(${target} PRIVATE SHARDPROOF_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${target} ${ARG_DEPENDS} impl_device_cuda tested)
   target_precompile_headers(${target} REUSE_FROM tested)

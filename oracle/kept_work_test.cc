@@ -4,7 +4,7 @@
 #include "oracle/testing.h"
 
 namespace shardproof::oracle {
-namespace {
+namespace kept_work_test {
 
 constexpr const char* text = R"(
 dim A B
@@ -83,5 +83,5 @@ TEST(KeptWork, ReadsPatternsOfSeveralProgramsAtSeveralSizes) {
   }
 }
 
-}  // namespace
+}  // namespace kept_work_test
 }  // namespace shardproof::oracle

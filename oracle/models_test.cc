@@ -6,7 +6,7 @@
 #include "oracle/testing.h"
 
 namespace shardproof::oracle {
-namespace {
+namespace models_test {
 
 std::filesystem::path models() {
   return std::filesystem::path(SHARDPROOF_SOURCE_DIR) / "spec/models";
@@ -284,5 +284,5 @@ TEST(Models, ten_million_parameters_run_in_seconds) {
             << " s\n";
 }
 
-}  // namespace
+}  // namespace models_test
 }  // namespace shardproof::oracle

@@ -2,7 +2,7 @@
 #include "oracle/testing.h"
 
 namespace shardproof::oracle {
-namespace {
+namespace ops_test {
 
 const double nan = std::nan("");
 const Sizes small{{{"A", 2}, {"B", 2}, {"C", 3}, {"D", 4}}, {}};
@@ -298,5 +298,5 @@ TEST(Ops, records_are_added_and_mapped) {
             (std::vector<double>{50}));
 }
 
-}  // namespace
+}  // namespace ops_test
 }  // namespace shardproof::oracle

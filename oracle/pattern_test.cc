@@ -5,7 +5,7 @@
 #include "oracle/testing.h"
 
 namespace shardproof::oracle {
-namespace {
+namespace pattern_test {
 
 const std::string dims =
     "mesh t\ndim A B C D J K\ndim S T U = A\ndim K2 = K\ndim C2 = C\ndim J2 = J\ndim H = (K D)\n"
@@ -671,5 +671,5 @@ TEST(Pattern, at_random_never_reads_beyond) {
   EXPECT_GT(run, 600u);  // else everything is refused
 }
 
-}  // namespace
+}  // namespace pattern_test
 }  // namespace shardproof::oracle

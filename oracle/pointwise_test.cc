@@ -3,7 +3,7 @@
 #include "oracle/testing.h"
 
 namespace shardproof::oracle {
-namespace {
+namespace pointwise_test {
 
 struct At {
   std::vector<Tensor> values, gradients;
@@ -79,5 +79,5 @@ TEST(Pointwise, functions_of_two_numbers_are_those_of_the_table) {
       }
 }
 
-}  // namespace
+}  // namespace pointwise_test
 }  // namespace shardproof::oracle

@@ -16,7 +16,7 @@ namespace shardproof::check_sharding {
 
 using namespace cli;
 
-namespace {
+namespace run_test {
 
 namespace fs = std::filesystem;
 
@@ -433,5 +433,5 @@ TEST(CommandLine, Explain) {
       << wrong.err;
 }
 
-}  // namespace
+}  // namespace run_test
 }  // namespace shardproof::check_sharding

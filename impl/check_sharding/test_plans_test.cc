@@ -7,7 +7,7 @@
 #include "impl/device/forwarding.h"
 
 namespace shardproof::check_sharding {
-namespace {
+namespace test_plans_test {
 
 struct Tested {
   int code;
@@ -264,5 +264,5 @@ TEST(TestPlans, WithoutAGpuItsDeviceIsAnError) {
   EXPECT_EQ(result.out, "");
 }
 
-}  // namespace
+}  // namespace test_plans_test
 }  // namespace shardproof::check_sharding

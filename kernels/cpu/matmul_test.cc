@@ -15,7 +15,7 @@
 #include "kernels/number.h"
 
 namespace shardproof::cpu {
-namespace {
+namespace matmul_test {
 
 struct Operand {
   Element element = Element::f32;
@@ -158,5 +158,5 @@ TEST(ProductsDeathTest, ColumnsOfBf16AreNotConverted) {
                 "");
 }
 
-}  // namespace
+}  // namespace matmul_test
 }  // namespace shardproof::cpu

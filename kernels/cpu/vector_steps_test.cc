@@ -11,7 +11,7 @@
 #include <random>
 
 namespace shardproof::cpu {
-namespace {
+namespace vector_steps_test {
 
 std::vector<Isa> levels() {
   std::vector<Isa> all;
@@ -184,5 +184,5 @@ TEST(Isa, NamesAreReadBack) {
   EXPECT_LE(isa(), machine_isa());
 }
 
-}  // namespace
+}  // namespace vector_steps_test
 }  // namespace shardproof::cpu

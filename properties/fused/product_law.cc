@@ -5,7 +5,7 @@
 #include "properties/fused/emulated_fn.h"
 
 namespace shardproof::properties {
-namespace {
+namespace product_law {
 
 struct Drawn {
   bool bf16 = *rc::gen::arbitrary<bool>();
@@ -54,5 +54,5 @@ RC_GTEST_PROP(FusedProduct, WithABias, ()) {
   if (!difference.empty()) RC_FAIL(difference);
 }
 
-}  // namespace
+}  // namespace product_law
 }  // namespace shardproof::properties

@@ -5,7 +5,7 @@
 #include "properties/fused/emulated_fn.h"
 
 namespace shardproof::properties {
-namespace {
+namespace rows_law {
 
 /// Sizes and numbers of one case.
 struct Drawn {
@@ -157,5 +157,5 @@ RC_GTEST_PROP(FusedRows, SumSquares, ()) {
   expect_same(fn, SumSquares{drawn.rows * drawn.length, drawn.x()});
 }
 
-}  // namespace
+}  // namespace rows_law
 }  // namespace shardproof::properties

@@ -10,7 +10,7 @@
 #include "spec/check/refute.h"
 
 namespace shardproof {
-namespace {
+namespace mesh_run_law {
 
 /// Proved, or not decided because of its gradient alone.
 bool accepted(const PlanReport& plan) {
@@ -111,5 +111,5 @@ TEST(MeshRuns, SeeAWrongGradient) {
   EXPECT_EQ(differences("h, g)", "z, g)"), 1);
 }
 
-}  // namespace
+}  // namespace mesh_run_law
 }  // namespace shardproof

@@ -17,7 +17,7 @@
 #include "spec/resolve/resolve.h"
 
 namespace shardproof {
-namespace {
+namespace numeric_gradient_law {
 
 using Array = denote::Array<double>;
 using Arrays = std::vector<Array>;
@@ -180,5 +180,5 @@ TEST(NumericGradient, EveryFnOfTheLibraryIsTried) {
   }
 }
 
-}  // namespace
+}  // namespace numeric_gradient_law
 }  // namespace shardproof

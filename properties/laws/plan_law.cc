@@ -12,7 +12,7 @@
 #include "spec/check/mesh_points.h"
 
 namespace shardproof {
-namespace {
+namespace plan_law {
 
 using properties::PlanCase;
 
@@ -190,5 +190,5 @@ TEST(Plans, OfTheGoldenFilesRunAsProved) {
   EXPECT_GE(tally.values, 100);
 }
 
-}  // namespace
+}  // namespace plan_law
 }  // namespace shardproof

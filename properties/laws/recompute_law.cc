@@ -13,7 +13,7 @@
 #include "spec/check/mesh_points.h"
 
 namespace shardproof {
-namespace {
+namespace recompute_law {
 
 using properties::PlanCase;
 
@@ -115,5 +115,5 @@ TEST(Recomputation, ChangesNoNumber) {
   EXPECT_GE(tally.changed, 6);
 }
 
-}  // namespace
+}  // namespace recompute_law
 }  // namespace shardproof

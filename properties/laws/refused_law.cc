@@ -10,7 +10,7 @@
 #include "spec/check/conditions.h"
 
 namespace shardproof {
-namespace {
+namespace refused_law {
 
 using properties::PlanCase;
 
@@ -110,5 +110,5 @@ TEST(Refused, GoldenPlansDifferWhenTheyAreRun) {
   EXPECT_LT(equal, tally.differ);
 }
 
-}  // namespace
+}  // namespace refused_law
 }  // namespace shardproof

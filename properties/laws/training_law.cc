@@ -16,7 +16,7 @@
 #include "spec/laws/holds.h"
 
 namespace shardproof {
-namespace {
+namespace training_law {
 
 constexpr int steps = 60;
 
@@ -186,5 +186,5 @@ TEST(Training, OfAProgramWrittenNow) {
   }));
 }
 
-}  // namespace
+}  // namespace training_law
 }  // namespace shardproof

@@ -201,17 +201,6 @@ std::optional<bool> holds_at_fixed_sizes(const ir::Program& program, const ir::A
   }
 }
 
-/// Whether the file fixes all sizes in a text such as "|D| / 2 is a whole number".
-bool of_fixed_sizes(const ir::Program& program, const std::string& text) {
-  for (size_t from = text.find('|'); from != std::string::npos;) {
-    const size_t to = text.find('|', from + 1);
-    if (to == std::string::npos) return false;
-    if (!is_fixed(program, text.substr(from + 1, to - from - 1))) return false;
-    from = text.find('|', to + 1);
-  }
-  return true;
-}
-
 /// The sizes that were open.
 std::map<Name, int64_t> numbers_of(const ir::Program& program, const FixedSizes& sizes) {
   std::map<Name, int64_t> numbers;
@@ -246,7 +235,10 @@ std::optional<lower::Comparison> shown_at_all_sizes(const ir::Program& program, 
   compared.of_sizes.clear();
   for (lower::Assumed& each : compared.of_values) each.sizes = numbers_of(program, apart);
   std::erase_if(compared.assumptions, [&](const std::string& text) {
-    return compared.texts_of_sizes.contains(text) && of_fixed_sizes(program, text);
+    const auto read = compared.texts_of_sizes.find(text);
+    return read != compared.texts_of_sizes.end() &&
+           std::all_of(read->second.begin(), read->second.end(),
+                       [&](const Name& name) { return is_fixed(program, name); });
   });
   return compared;
 }

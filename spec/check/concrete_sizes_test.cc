@@ -8,7 +8,7 @@
 #include "spec/check/check.h"
 
 namespace shardproof {
-namespace {
+namespace concrete_sizes_test {
 
 struct Answer {
   std::vector<std::string> verdicts;     ///< by plan
@@ -161,5 +161,5 @@ plan f_d implements f(x: f32[B/d L D], p: i32[L]) -> f32[B/d L D] { return rope(
   EXPECT_NE(answer(text, {8, 8, 7}).verdicts, std::vector<std::string>{"proved"});
 }
 
-}  // namespace
+}  // namespace concrete_sizes_test
 }  // namespace shardproof

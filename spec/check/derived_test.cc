@@ -4,7 +4,7 @@
 #include "spec/check/check.h"
 
 namespace shardproof {
-namespace {
+namespace derived_test {
 
 constexpr char model[] = R"(mesh d
 dim N M
@@ -64,5 +64,5 @@ TEST(DerivedBackward, SaysWhatTheFileDoesNotImport) {
   EXPECT_EQ(told.details, std::vector<std::string>{"import `InnerD` beside what it is a part of"});
 }
 
-}  // namespace
+}  // namespace derived_test
 }  // namespace shardproof

@@ -3,7 +3,7 @@
 #include "spec/check/expect_fix.h"
 
 namespace shardproof {
-namespace {
+namespace fixes_of_patterns_test {
 
 const std::string head = "mesh d t\ndim B M F V\n";
 const std::string layers =
@@ -84,5 +84,5 @@ TEST(FixesOfPatterns, ARecordIsReducedFieldByFieldAlsoWhereTheLayoutsAreTheSame)
       "E0306", "reduce each field over what it is unreduced over, `-> S`");
 }
 
-}  // namespace
+}  // namespace fixes_of_patterns_test
 }  // namespace shardproof

@@ -10,7 +10,7 @@
 #include "spec/check/refute.h"
 
 namespace shardproof {
-namespace {
+namespace literals_test {
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
@@ -149,5 +149,5 @@ TEST_P(BesideLiterals, NothingIsSeen) {
 }
 INSTANTIATE_TEST_SUITE_P(Right, BesideLiterals, testing::ValuesIn(right));
 
-}  // namespace
+}  // namespace literals_test
 }  // namespace shardproof

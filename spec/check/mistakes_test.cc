@@ -6,7 +6,7 @@
 #include "spec/check/shown_indices.h"
 
 namespace shardproof {
-namespace {
+namespace mistakes_test {
 
 using testing::Contains;
 using testing::HasSubstr;
@@ -643,5 +643,5 @@ TEST(Mistakes, AModelThatIsNotReadIsNotCalledAbsent) {
   EXPECT_EQ(checked.plans()[0].claim, "");
 }
 
-}  // namespace
+}  // namespace mistakes_test
 }  // namespace shardproof

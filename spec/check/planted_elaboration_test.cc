@@ -8,7 +8,7 @@
 #include "spec/elaborate/planted.h"
 
 namespace shardproof {
-namespace {
+namespace planted_elaboration_test {
 
 using Fault = elaborate::PlantedFault::Fault;
 
@@ -160,5 +160,5 @@ TEST(PlantedElaboration, AGroupOpenedInAnotherOrder) {
   }
 }
 
-}  // namespace
+}  // namespace planted_elaboration_test
 }  // namespace shardproof

@@ -7,7 +7,7 @@
 #include "spec/check/check.h"
 
 namespace shardproof {
-namespace {
+namespace refute_test {
 
 /// A file whose first `from` is written `to`, so that one place in it is wrong.
 ir::Program program(std::string text, const std::string& from = "", const std::string& to = "") {
@@ -212,5 +212,5 @@ plan p implements f(x: f32[B/d L]) -> f32[B/d L] {
 )")));
 }
 
-}  // namespace
+}  // namespace refute_test
 }  // namespace shardproof

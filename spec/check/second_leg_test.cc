@@ -8,7 +8,7 @@
 #include "spec/check/unchecked.h"
 
 namespace shardproof {
-namespace {
+namespace second_leg_test {
 
 /// What the user is told, where the first leg proves everything or as it is.
 std::string told_of(const std::string& text, bool believing) {
@@ -126,5 +126,5 @@ TEST(SecondLeg, RunsAStepByItsDerivedBackward) {
   expect_seen(step, "w - 0.5 * all_reduce", "w + 0.5 * all_reduce");
 }
 
-}  // namespace
+}  // namespace second_leg_test
 }  // namespace shardproof

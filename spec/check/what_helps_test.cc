@@ -6,7 +6,7 @@
 #include "spec/check/check.h"
 
 namespace shardproof {
-namespace {
+namespace what_helps_test {
 
 /// The details of the last plan, which is undecided: a double angle is not known.
 std::vector<std::string> details(const std::string& text) {
@@ -118,5 +118,5 @@ TEST(WhatHelps, TheFirstResultThatIsNotShown) {
   EXPECT_TRUE(says(told, "the first result without a proof: result `b` of f_t"));
 }
 
-}  // namespace
+}  // namespace what_helps_test
 }  // namespace shardproof

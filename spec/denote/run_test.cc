@@ -7,7 +7,7 @@
 #include "spec/denote/testing.h"
 
 namespace shardproof::denote {
-namespace {
+namespace run_test {
 
 using ::testing::ElementsAre;
 using testing::pattern;
@@ -308,5 +308,5 @@ TEST(Evaluate, ScanWithEmit) {
   EXPECT_EQ(*represented(Geometry(p, sizes), type("L M/t"), mesh[1]), got[1]);
 }
 
-}  // namespace
+}  // namespace run_test
 }  // namespace shardproof::denote

@@ -39,6 +39,14 @@ bool uses_values(const Arith& arith) {
          std::any_of(arith.args.begin(), arith.args.end(), uses_values);
 }
 
+std::set<Name> sizes_in(const Arith& arith) {
+  std::set<Name> names;
+  const bool read = arith.kind == Arith::Kind::size || arith.kind == Arith::Kind::axis;
+  if (read && !std::isdigit(static_cast<unsigned char>(arith.text[0]))) names.insert(arith.text);
+  for (const Arith& arg : arith.args) names.merge(sizes_in(arg));
+  return names;
+}
+
 std::string to_string(const Arith& arith) {
   if (arith.kind == Arith::Kind::size || arith.kind == Arith::Kind::axis)
     return "|" + arith.text + "|";

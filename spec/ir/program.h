@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -216,6 +217,9 @@ bool compare(double a, const std::string& op, double b);
 
 /// Whether it contains a scalar of a body.
 bool uses_values(const Arith& arith);
+
+/// The names of dims and axes whose sizes it reads.
+std::set<Name> sizes_in(const Arith& arith);
 
 /// Evaluates arithmetic; `sizes` has dims and axes. Exact up to the last rounding if 64 bits
 /// suffice for each step, else in double. Throws std::domain_error if undefined.

@@ -315,8 +315,8 @@ struct Comparer {
     for (const Lowered* side : {&right, &left}) {
       for (const std::string& text : side->assumptions)
         add(report.assumptions, with_names(text, *side));
-      for (const std::string& text : side->texts_of_sizes)
-        report.texts_of_sizes.insert(with_names(text, *side));
+      for (const auto& [text, sizes] : side->texts_of_sizes)
+        report.texts_of_sizes[with_names(text, *side)].insert(sizes.begin(), sizes.end());
     }
     Excuses excuses{a, obligations, right.needs, left.needs, claimant().implements_grad};
     Assumed assumed{algebra, {}, {}};

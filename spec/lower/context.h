@@ -133,13 +133,16 @@ class Context {
     if (!quiet() && seen_.insert(text).second) assumptions.push_back(text);
   }
   /// Assumes something that depends on sizes only.
-  void assume_of_sizes(const std::string& text) { assume(text), texts_of_sizes.insert(text); }
+  void assume_of_sizes(const std::string& text, std::set<Name> sizes) {
+    assume(text);
+    texts_of_sizes[text].merge(sizes);
+  }
   /// Assumes l op r, called `text`; if both sides depend on sizes only, as a condition on them.
   void assume(const std::string& text, Nf left, const std::string& op, Nf right);  ///< number.cpp
   /// Assumes that a value is a whole number.
   void assume_whole(const std::string& text, Nf value);  ///< number.cpp
   std::vector<std::string> assumptions;
-  std::set<std::string> texts_of_sizes;
+  TextsOfSizes texts_of_sizes;
   std::vector<ir::Arith> of_sizes;
   /// Records an assumption that can never hold: a proof under it would be vacuous.
   void never(const std::string& text) {

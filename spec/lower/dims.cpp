@@ -39,8 +39,9 @@ Nf Context::declared_size(const Name& base) {
   if (found == program.dims.end() || !found->second.size) return a.size(base);
   const Nf size = arith(*found->second.size, nullptr);
   const std::string text = ir::to_string(*found->second.size);
-  if (!a.known_integer(size)) assume_of_sizes(text + " is a whole number");
-  if (!a.known_positive(size)) assume_of_sizes(text + " >= 1");
+  const std::set<Name> read = ir::sizes_in(*found->second.size);
+  if (!a.known_integer(size)) assume_of_sizes(text + " is a whole number", read);
+  if (!a.known_positive(size)) assume_of_sizes(text + " >= 1", read);
   a.declare_range(size);
   return size;
 }

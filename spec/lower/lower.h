@@ -118,11 +118,14 @@ struct Unmet {
 /// A term that depends on sizes only, as source text would write it; none for any other term.
 std::optional<ir::Arith> sizes_alone(algebra::Algebra& algebra, algebra::Nf term);
 
+/// Assumptions as text, with the names of the dims and axes whose sizes they read.
+using TextsOfSizes = std::map<std::string, std::set<Name>>;
+
 struct Lowered {
   std::vector<TensorExpr> results;       ///< the wanted results; body 0 for the others
   std::vector<std::string> assumptions;  ///< "0 <= ids < |V|", "eps > 0"
   std::vector<ir::Arith> of_sizes;       ///< the assumptions that depend on sizes only
-  std::set<std::string> texts_of_sizes;  ///< the same among `assumptions`, and requirements
+  TextsOfSizes texts_of_sizes;           ///< the same among `assumptions`, and requirements
   std::vector<std::string> impossible;   ///< assumptions that never hold
   std::vector<Need> needs;
   std::vector<Condition> conditions;  ///< every `require` of the lowered functions
@@ -187,9 +190,9 @@ struct Comparison {
   std::string residue;                ///< plan - model at limit 1, as text
   std::optional<ir::ValueId> origin;  ///< the plan's first differing value: see first_difference
   std::vector<std::string> assumptions;
-  std::vector<ir::Arith> of_sizes;       ///< assumptions on sizes only, for evaluation
-  std::set<std::string> texts_of_sizes;  ///< the same among `assumptions`, and requirements
-  std::vector<Assumed> of_values;        ///< at each level that proved a result
+  std::vector<ir::Arith> of_sizes;      ///< assumptions on sizes only, for evaluation
+  TextsOfSizes texts_of_sizes;          ///< the same among `assumptions`, and requirements
+  std::vector<Assumed> of_values;       ///< at each level that proved a result
   std::vector<std::string> impossible;  ///< assumptions that never hold: the claim would be vacuous
   bool budget_ended = false;
   std::optional<std::string> unsupported;  ///< the op without a lowering

@@ -169,14 +169,15 @@ std::optional<ir::Arith> sizes_alone(algebra::Algebra& algebra, Nf term) {
 void Context::assume(const std::string& text, Nf left, const std::string& op, Nf right) {
   auto l = sizes_alone(a, left), r = sizes_alone(a, right);
   if (!l || !r) return assume(text);
-  assume_of_sizes(text);
-  if (!quiet()) of_sizes.push_back(operation(op, std::move(*l), std::move(*r)));
+  const ir::Arith assumed = operation(op, std::move(*l), std::move(*r));
+  assume_of_sizes(text, ir::sizes_in(assumed));
+  if (!quiet()) of_sizes.push_back(assumed);
 }
 
 void Context::assume_whole(const std::string& text, Nf value) {
   auto rest = divided(a, value, "%");
   if (!rest) return assume(text);
-  assume_of_sizes(text);
+  assume_of_sizes(text, ir::sizes_in(*rest));
   if (!quiet()) of_sizes.push_back(operation("==", std::move(*rest), written(0)));
 }
 
@@ -255,7 +256,7 @@ void Context::require(const ir::Arith& condition, const Frame* frame) {
   const std::string text =
       frame != nullptr && !frame->top ? shown_at_call(condition, frame) : shown(condition, frame);
   const bool read_elsewhere = frame == nullptr || (frame->top && !ir::uses_values(condition));
-  if (read_elsewhere) return assume_of_sizes(text);
+  if (read_elsewhere) return assume_of_sizes(text, ir::sizes_in(condition));
   if (!stated.args.empty() || stated.op.empty()) return assume(text);
   assume(text, stated.left, stated.op, stated.right);
 }

@@ -5,7 +5,7 @@
 #include "spec/resolve/resolve.h"
 
 namespace shardproof::lower {
-namespace {
+namespace text_test {
 
 const std::string head = "mesh d t\ndim B L M F Q K D V N\ndim S T = L\ndim kv = 2\n";
 
@@ -225,5 +225,5 @@ plan sharded implements run(x0: f32[B/d M], w: Shards[N]) -> (y: f32[B/d M], hs:
   EXPECT_EQ(c.difference->text.find("body of the scan over N: term"), 0u) << c.difference->text;
 }
 
-}  // namespace
+}  // namespace text_test
 }  // namespace shardproof::lower

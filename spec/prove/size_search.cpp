@@ -26,18 +26,6 @@ std::optional<ir::Arith> expanded(const ir::Program& program, const ir::Arith& a
   return copy;
 }
 
-void collect(const ir::Arith& arith, std::set<Name>& names) {
-  if (arith.kind == ir::Arith::Kind::size || arith.kind == ir::Arith::Kind::axis)
-    if (!std::isdigit(static_cast<unsigned char>(arith.text[0]))) names.insert(arith.text);
-  for (const ir::Arith& arg : arith.args) collect(arg, names);
-}
-
-std::set<Name> names_in(const ir::Program& program, const Dim& dim) {
-  std::set<Name> names;
-  collect(program.size(dim), names);
-  return names;
-}
-
 /// One search, with a fixed order of the names and a bound on every size.
 class Search {
  public:
@@ -103,7 +91,7 @@ std::vector<Constraint> declared_constraints(const ir::Program& program,
     const auto condition = expanded(program, each.condition, numbers);
     if (!condition) continue;
     Constraint constraint;
-    collect(*condition, constraint.names);
+    constraint.names.merge(ir::sizes_in(*condition));
     constraint.holds = [condition = *condition](const Sizing& sizes) {
       try {
         return ir::evaluate(condition, sizes) != 0;
@@ -116,7 +104,7 @@ std::vector<Constraint> declared_constraints(const ir::Program& program,
   for (const auto& [name, info] : program.dims) {
     if (!info.size) continue;
     const Dim dim{{name}};
-    result.push_back({names_in(program, dim), [&program, dim](const Sizing& sizes) {
+    result.push_back({ir::sizes_in(program.size(dim)), [&program, dim](const Sizing& sizes) {
                         try {
                           return program.size(dim, sizes) >= 1;
                         } catch (const std::domain_error&) {
@@ -128,7 +116,7 @@ std::vector<Constraint> declared_constraints(const ir::Program& program,
 }
 
 Constraint divides(const ir::Program& program, const Divisibility& condition, bool wanted) {
-  Constraint result{names_in(program, condition.dim), {}};
+  Constraint result{ir::sizes_in(program.size(condition.dim)), {}};
   result.names.insert(condition.axes.begin(), condition.axes.end());
   result.holds = [&program, condition, wanted](const Sizing& sizes) {
     int64_t product = 1;

@@ -7,7 +7,7 @@
 #include "spec/resolve/resolve.h"
 
 namespace shardproof {
-namespace {
+namespace errors_test {
 
 using Files = std::map<std::string, std::string>;
 using Places = std::multiset<std::string>;  // "a.shard:3 E0101"
@@ -317,5 +317,5 @@ TEST(Errors, bad_files_are_told_and_do_not_crash) {
   EXPECT_FALSE(diagnostics.empty());
 }
 
-}  // namespace
+}  // namespace errors_test
 }  // namespace shardproof

@@ -5,7 +5,7 @@
 #include "spec/resolve/resolve.h"
 
 namespace shardproof {
-namespace {
+namespace instances_test {
 
 struct Fixture {
   Sources sources;
@@ -115,5 +115,5 @@ TEST(Rings, a_block_has_its_own_dim) {
   EXPECT_TRUE(f.last().uses_loops_undecided);
 }
 
-}  // namespace
+}  // namespace instances_test
 }  // namespace shardproof

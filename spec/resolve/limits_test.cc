@@ -6,7 +6,7 @@
 #include "spec/resolve/resolve.h"
 
 namespace shardproof {
-namespace {
+namespace limits_test {
 
 struct Read {
   Resolved resolved;
@@ -141,5 +141,5 @@ TEST(Limits, a_long_chain_of_sizes_is_not_called_a_circle) {
     EXPECT_NE(each.message.find("too long written out"), std::string::npos) << each.message;
 }
 
-}  // namespace
+}  // namespace limits_test
 }  // namespace shardproof

@@ -10,12 +10,6 @@
 namespace shardproof::resolution {
 namespace {
 
-void add_names(const ir::Arith& arith, std::set<Name>& names) {
-  if (arith.kind == ir::Arith::Kind::size || arith.kind == ir::Arith::Kind::axis)
-    names.insert(arith.text);
-  for (const ir::Arith& arg : arith.args) add_names(arg, names);
-}
-
 std::optional<int64_t> whole_number(const ir::Arith& arith, const std::map<Name, int64_t>& sizes) {
   try {
     const double value = ir::evaluate(arith, sizes);
@@ -38,10 +32,10 @@ class SmallSizes {
   /// The name of a size that an argument needs and that has no bound; empty if there is none.
   Name bound() {
     std::set<Name> p, a, chunks, arguments;
-    add_names(sizes_.p, p);
-    add_names(sizes_.A, a);
-    for (const ir::Arith& each : sizes_.chunks) add_names(each, chunks);
-    for (const ir::Arith& each : sizes_.arguments) add_names(each, arguments);
+    p.merge(ir::sizes_in(sizes_.p));
+    a.merge(ir::sizes_in(sizes_.A));
+    for (const ir::Arith& each : sizes_.chunks) chunks.merge(ir::sizes_in(each));
+    for (const ir::Arith& each : sizes_.arguments) arguments.merge(ir::sizes_in(each));
     for (const Name& name : p) add(name, 16);
     for (const Name& name : a) add(name, a.size() == 1 ? 64 : 8);
     for (const Name& name : chunks) add(name, 4);

@@ -11,7 +11,7 @@
 #include "impl/comm/store/socket.h"
 
 namespace shardproof {
-namespace {
+namespace watch_test {
 
 using testing::AllOf;
 using testing::HasSubstr;
@@ -237,5 +237,5 @@ TEST(StoreAgreement, EndsWhenARankHasFailed) {
   EXPECT_EQ(faults[0], "rank 1: no more memory");
 }
 
-}  // namespace
+}  // namespace watch_test
 }  // namespace shardproof

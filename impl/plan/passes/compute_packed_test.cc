@@ -9,7 +9,7 @@
 #include "kernels/cpu/kernels.h"
 
 namespace shardproof::plan {
-namespace {
+namespace compute_packed_test {
 
 constexpr BufferId input = 0, made = 1, packed = 2, other = 3;
 
@@ -149,5 +149,5 @@ TEST(ComputePacked, NotWhatOthersSeeOrWhatIsNoOrder) {
   });
 }
 
-}  // namespace
+}  // namespace compute_packed_test
 }  // namespace shardproof::plan

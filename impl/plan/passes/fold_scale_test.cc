@@ -4,7 +4,7 @@
 #include "impl/plan/passes/passes.h"
 
 namespace shardproof::plan {
-namespace {
+namespace fold_scale_test {
 
 constexpr BufferId gradient = 0, number = 1, scaled = 2, weights = 3, other = 4;
 
@@ -106,5 +106,5 @@ TEST(FoldScale, NotWhatOthersSeeOrWhatIsNoProduct) {
   });
 }
 
-}  // namespace
+}  // namespace fold_scale_test
 }  // namespace shardproof::plan

@@ -5,7 +5,7 @@
 #include "impl/plan/passes/passes.h"
 
 namespace shardproof::plan {
-namespace {
+namespace join_parts_test {
 
 constexpr BufferId a = 0, b = 1, zeros = 2, with_a = 3, with_b = 4, sum = 5, other = 6;
 constexpr int64_t rows = 3, columns = 4;
@@ -129,5 +129,5 @@ TEST(JoinParts, NotWhatOverlapsOrOthersSee) {
         [](Case& one) { std::get<Copy>(one.steps[2].kernel->op).moving = Moving{}; });
 }
 
-}  // namespace
+}  // namespace join_parts_test
 }  // namespace shardproof::plan

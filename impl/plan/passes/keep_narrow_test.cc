@@ -4,7 +4,7 @@
 #include "impl/plan/passes/passes.h"
 
 namespace shardproof::plan {
-namespace {
+namespace keep_narrow_test {
 
 constexpr BufferId narrow = 0, wide = 1, out = 2, other = 3, state = 4, sum = 5;
 constexpr int64_t entries = 6;
@@ -175,5 +175,5 @@ TEST(KeepNarrow, ACastThereAndBackIsACopy) {
   EXPECT_TRUE(std::holds_alternative<Pointwise>(other.steps[0].kernel->op));
 }
 
-}  // namespace
+}  // namespace keep_narrow_test
 }  // namespace shardproof::plan

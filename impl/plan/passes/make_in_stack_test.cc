@@ -4,7 +4,7 @@
 #include "impl/plan/passes/passes.h"
 
 namespace shardproof::plan {
-namespace {
+namespace make_in_stack_test {
 
 constexpr BufferId input = 0, made = 1, other = 2, stack = 3;
 constexpr int64_t entries = 6, times = 4;
@@ -193,5 +193,5 @@ TEST(MakeInStack, NotWhatOthersSee) {
         [](Loop& loop) { loop.body.push_back(copy("use", row(made), slot())); });
 }
 
-}  // namespace
+}  // namespace make_in_stack_test
 }  // namespace shardproof::plan
