@@ -57,6 +57,7 @@ find_library(SHARDPROOF_JEMALLOC NAMES jemalloc_pic jemalloc DOC "jemalloc; the 
 function(shardproof_allocator target)
   if(SHARDPROOF_JEMALLOC AND NOT SHARDPROOF_SANITIZE AND NOT SHARDPROOF_FUZZ)
     target_link_libraries(${target} ${SHARDPROOF_JEMALLOC} Threads::Threads ${CMAKE_DL_LIBS} m)
+    target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/ci/large_pages.cpp)
   endif()
 endfunction()
 
