@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import prod
 from types import SimpleNamespace
 
-from . import advice, candidates, firsts, pipelines
+from . import advice, candidates, firsts, flags, pipelines
 from .dims import Factor, ImportProblem, Position
 from .ranks import positions_and_axes
 from .reader import Reader
@@ -135,6 +135,9 @@ def of_positions(r: Reader, eqn, vals: list[Val], name: str) -> tuple[list[Val],
 
 def added(r: Reader, val: Val, axes) -> Val:
     """The sum over the axes of what the devices hold."""
+    if found := flags.number(r, val, axes):
+        return found
+    counts = val.text in r.counts
     over = [a for a in axes if val.marks.get(a) == "U"]
     copies = 1
     for a in axes:
@@ -151,13 +154,15 @@ def added(r: Reader, val: Val, axes) -> Val:
         text = r.emit(f'all_reduce("{r.spell(val.dims, val.marks)} -> '
                       f'{r.spell(val.dims, marks)}", {r.use(val)})')
         val = replace(val, text=text, marks=marks, literal=None)
+        if counts:
+            r.counts.add(text)
     return times(r, val, copies)
 
 
 @rule("pmax")
 def _pmax(r: Reader, eqn, vals):
     vals, axes = of_positions(r, eqn, vals, "reduce_max")
-    return [largest(r, val, axes) for val in vals]
+    return [flags.extreme(r, val, axes, True) or largest(r, val, axes) for val in vals]
 
 
 def largest(r: Reader, val: Val, axes) -> Val:
@@ -170,7 +175,7 @@ def largest(r: Reader, val: Val, axes) -> Val:
         marks = {a: m for a, m in val.marks.items() if a not in over}
         text = r.emit(f'all_reduce("{r.spell(val.dims, val.marks)} -> '
                       f'{r.spell(val.dims, marks)}", {r.use(val)})')
-        val = replace(val, text=text, marks=marks)
+        val = replace(val, text=text, marks=marks, made=())
     return val
 
 
@@ -180,7 +185,7 @@ def _pmin(r: Reader, eqn, vals):
     vals, axes = of_positions(r, eqn, vals, "reduce_min")
     results = []
     for val in vals:
-        if first := firsts.smallest(r, val, axes):
+        if first := firsts.smallest(r, val, axes) or flags.extreme(r, val, axes, False):
             val = first
         elif val.made[:1] == ("negated",):
             turned = largest(r, val.made[1], axes)

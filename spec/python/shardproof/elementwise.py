@@ -62,8 +62,10 @@ def _equal(r: Reader, eqn, vals: list[Val]) -> Val:
             if (x := infinite_as(r, vals[1 - i], v.literal)) is not None:
                 return of_mask(r, x, equal)
             return r.scalar(not equal, "bool", [virtual(p) for p in vals[1 - i].pos])
+    from . import flags, lookups
+    if found := flags.compared(r, eqn.primitive.name, vals):
+        return found
     if any(v.text is None for v in vals):
-        from . import lookups
         return lookups.equal(r, eqn, vals)
     if vals[0].text == vals[1].text and vals[0].pos == vals[1].pos and not union(vals):  # isnan: no real number is
         return r.scalar(equal, "bool", [virtual(p) for p in vals[0].pos])
@@ -220,8 +222,10 @@ def constant(v: Val) -> float | None:
 
 @rule("ge", "gt", "le", "lt")
 def _compare(r, eqn, vals):
-    from . import candidates, firsts
+    from . import candidates, firsts, flags
     name = eqn.primitive.name
+    if found := flags.compared(r, name, vals):
+        return found
     if name == "lt" and vals[1].literal == 0 and (candidates.chosen(vals[0]) or firsts.is_device(vals[0])):  # they count from the front
         return r.scalar(False, "bool", [virtual(p) for p in vals[0].pos])
     if any(v.text is None for v in vals):

@@ -11,7 +11,7 @@ from .dims import Factor
 from .elementwise import where
 from .parts import one_factor, part
 from .reader import Reader
-from .reductions import reduced_over, without
+from .reductions import without
 from .rules import RULES, rule
 from .values import Line, Val
 
@@ -125,16 +125,6 @@ def _argmin(r: Reader, eqn, vals):
     dims = [g for g in x.dims if g not in x.pos[p]]
     text = r.emit(f'argmax("{r.spell(x.dims, x.marks)} -> {r.spell(dims, x.marks)}", -{r.use(x)})')
     return Val(text, without(x, [p]), dims, "i32", dict(x.marks))
-
-
-@rule("reduce_or", "reduce_and")
-def _any(r: Reader, eqn, vals):
-    sign = "" if eqn.primitive.name == "reduce_or" else "not "
-    x = vals[0]
-    ones = replace(x, text=r.emit(f"where({sign}{r.use(x)}, f32(1.0), 0.0)"), dtype="f32", literal=None)
-    some = r.reduced(reduced_over(r, ones, eqn.params["axes"], "max", "Max"))
-    return replace(some, text=r.emit(f"{r.use(some)} {'>' if not sign else '<'} 0.5"), dtype="bool",
-                   literal=None, positive=False)
 
 
 @rule("slice")

@@ -29,7 +29,7 @@ def dtype_name(dtype: Any) -> str:
 
 RANDOM = "random numbers: draw them outside of both functions, and pass what is drawn as an argument, which in_specs " \
          "splits as it does others"
-CHANGES = {"psum", "psum2", "psum_invariant", "pmax", "all_gather", "all_gather_invariant",
+CHANGES = {"psum", "psum2", "psum_invariant", "all_gather", "all_gather_invariant",
            "all_gather_reduced", "reduce_scatter", "all_to_all", "ppermute", "pad", "cumsum", "slice",
            "split", "transpose", "concatenate", "dynamic_slice", "dynamic_update_slice", "gather",
            "scatter-add", "scan", "reduce_sum", "dot_general", "rev", "sort",
@@ -50,6 +50,7 @@ class Reader(Writer):
         self.path: tuple = (prefix,)
         self.no_pipeline: ImportProblem | None = None  # why ticks with ppermute are no pipeline
         self.running: dict[str, tuple[Val, int]] = {}  # running sums of blocks: of what, and along which position
+        self.counts: set[str | None] = set()  # numbers of entries: integers that are not below 0
         self.rings: dict[str, Any] = {}  # by the number of their block
         self.trusting: dict[str, str] = {}  # functions, by what they are trusted to compute
 

@@ -45,7 +45,10 @@ def _sum(r, eqn, vals):
                             val.pos)
         scale = number(float(copies) if val.dtype == "f32" else copies)
         val = replace(val, text=r.emit(f"{r.use(val)} * {scale}"), literal=None)
-    return replace(r.reduced(val), made=("reduce_sum", x))
+    val = replace(r.reduced(val), made=("reduce_sum", x))
+    if x.made[:1] == ("convert",) and x.made[1].dtype == "bool" or x.text in r.counts:
+        r.counts.add(val.text)
+    return val
 
 
 @rule("reduce_max")

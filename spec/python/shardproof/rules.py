@@ -17,7 +17,7 @@ def rule(*names: str):
 
 def rule_of(name: str) -> Callable:
     from . import (  # noqa: F401  (they add rules)
-        arithmetic, collectives, elementwise, joined, loops, lookups, orders, parts, reductions, rewrites, shapes, trust)
+        arithmetic, collectives, elementwise, flags, joined, loops, lookups, orders, parts, reductions, rewrites, shapes, trust)
 
     if name in RULES:
         return RULES[name]

@@ -204,6 +204,90 @@ def quotient_without_signs(a):
     return lax.div(a, jnp.uint8(3)).astype("int32")
 
 
+# Some and all of the entries of a split dim
+
+
+SOME = (P("d"),), P(), numbers("bool", 8, 6)
+
+
+def some(m):
+    return m.any(0)
+
+
+def every(m):
+    return m.all(0)
+
+
+@pair(some, *SOME, right=True)
+def some_by_a_count(m):
+    return lax.psum(m.sum(0), "d") > 0
+
+
+@pair(some, *SOME, right=True)
+def some_by_flags(m):
+    return lax.psum(m.any(0).astype("int32"), "d") != 0
+
+
+@pair(some, *SOME, right=True)
+def some_by_the_largest(m):
+    return lax.pmax(m.any(0).astype("int32"), "d") > 0
+
+
+@pair(every, *SOME, right=True)
+def every_by_the_smallest(m):
+    return lax.pmin(m.all(0).astype("int32"), "d") == 1
+
+
+@pair(every, *SOME, right=True)
+def every_by_flags(m):
+    return lax.psum(m.all(0).astype("float32"), "d") == lax.axis_size("d")
+
+
+@pair(every, *SOME, right=True)
+def every_by_a_count_of_the_others(m):
+    return lax.psum((~m).sum(0), "d") == 0
+
+
+@pair(some, *SOME)
+def more_than_one_device(m):
+    return lax.psum(m.any(0).astype("int32"), "d") > 1
+
+
+@pair(some, *SOME)
+def some_on_each_device(m):
+    return lax.pmin(m.any(0).astype("int32"), "d") > 0
+
+
+@pair(every, *SOME)
+def every_on_some_device(m):
+    return lax.pmax(m.all(0).astype("int32"), "d") > 0
+
+
+@pair(every, *SOME)
+def every_on_some_device_by_flags(m):
+    return lax.psum(m.all(0).astype("int32"), "d") > 0
+
+
+@pair(every, *SOME)
+def every_on_all_but_one(m):
+    return lax.psum(m.all(0).astype("int32"), "d") >= lax.axis_size("d") - 1
+
+
+@pair(some, *SOME)
+def some_over_another_axis(m):
+    return lax.psum(m.any(0).astype("int32"), "t") > 0
+
+
+@pair(some, *SOME)
+def some_as_not_every(m):
+    return lax.psum(m.any(0).astype("int32"), "d") == 0
+
+
+@pair(lambda m: m.sum(0) > 1, *SOME)
+def one_is_enough(m):
+    return lax.psum(m.sum(0), "d") >= 1
+
+
 # The -inf of masks, which the inputs of an evaluation may not have
 
 
