@@ -132,9 +132,7 @@ def select(r: Reader, condition: Val, no: Val, yes: Val) -> Val | None:
             return hit if value.dtype == "bool" else replace(hit, text=r.emit(f"{value.dtype}({r.use(hit)})"),
                                                              dtype=value.dtype, made=())
     if any(v.text is None for v in (condition, no, yes)):
-        lead = max((v for v in (yes, no, condition) if v.pos), key=lambda v: len(v.dims),
-                   default=condition)
-        return Val(None, lead.pos, dtype=yes.dtype,
+        return Val(None, shape_positions([yes, no, condition]), dtype=yes.dtype,
                    made=("select_n", condition, yes, no), why=condition.why or yes.why or no.why)
     return None
 
