@@ -129,7 +129,8 @@ std::pair<int64_t, int64_t> extent_of(const denote::Sizes& sizes) {
   return sum;
 }
 
-/// Whether each dim that pads another is larger: where they are equal, nothing is padded.
+}  // namespace
+
 bool pads_something(const ir::Program& program, const denote::Sizes& sizes) {
   return std::all_of(program.dims.begin(), program.dims.end(), [&](const auto& each) {
     const auto& [name, info] = each;
@@ -137,8 +138,6 @@ bool pads_something(const ir::Program& program, const denote::Sizes& sizes) {
            program.size(Dim{{name}}, sizes.dims) > program.size(Dim{{*info.pads}}, sizes.dims);
   });
 }
-
-}  // namespace
 
 std::vector<Divisibility> all_conditions(const CheckedProgram& checked) {
   std::vector<Divisibility> conditions;

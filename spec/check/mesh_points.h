@@ -9,6 +9,9 @@
 
 namespace shardproof {
 
+/// Whether each dim that pads another is larger: where they are equal, nothing is padded.
+bool pads_something(const ir::Program& program, const denote::Sizes& sizes);
+
 /// The size conditions of all plans of the file.
 std::vector<Divisibility> all_conditions(const CheckedProgram& checked);
 

@@ -5,6 +5,7 @@
 
 #include "spec/check/cost_of_run.h"
 #include "spec/check/fixed_sizes.h"
+#include "spec/check/mesh_points.h"
 #include "spec/check/points.h"
 #include "spec/ir/walk.h"
 
@@ -40,8 +41,8 @@ bool has_new_size(const std::vector<denote::Sizes>& chosen, const denote::Sizes&
   });
 }
 
-/// The smallest five, one per kind of draw, and sizings that give every dim a second size: an error
-/// in a rotary angle shows only with two frequencies.
+/// The smallest five, one per kind of draw, sizings that give every dim a second size, and one with
+/// padding: an error in a rotary angle shows only with two frequencies.
 std::vector<denote::Sizes> smallest(const ir::Program& program, const ir::Function& function,
                                     std::vector<denote::Sizes> found) {
   std::stable_sort(found.begin(), found.end(), [&](const auto& a, const auto& b) {
@@ -50,6 +51,10 @@ std::vector<denote::Sizes> smallest(const ir::Program& program, const ir::Functi
   std::vector<denote::Sizes> chosen(found.begin(), found.begin() + 5);
   for (size_t i = 5; i < found.size(); ++i)
     if (has_new_size(chosen, found[i])) chosen.push_back(found[i]);
+  const auto pads = [&](const denote::Sizes& sizes) { return pads_something(program, sizes); };
+  if (std::none_of(chosen.begin(), chosen.end(), pads))
+    if (const auto at = std::find_if(found.begin(), found.end(), pads); at != found.end())
+      chosen.push_back(*at);
   return chosen;
 }
 
