@@ -37,11 +37,21 @@ bool agree(const Numbers& a, const Numbers& b) {
   return true;
 }
 
-/// The indices of a tensor: groups opened, as written or without aliases.
-std::vector<Name> indices(const ir::Program& program, const Type& type, bool written) {
+/// A value in the body of a ring is that of one block of a dim at a time.
+struct Blocks {
+  Name block;
+  Dim whole;
+  int64_t count = 1, entries = 1;
+};
+
+/// The indices of a tensor: groups opened, as written or without aliases. The index of a block is
+/// that of the whole dim.
+std::vector<Name> indices(const ir::Program& program, const Type& type, bool written,
+                          const Blocks* blocks = nullptr) {
   std::vector<Name> names;
   for (const Split& split : type.dims)
-    for (const Name& factor : split.dim.factors) {
+    for (const Name& own : split.dim.factors) {
+      const Name& factor = blocks && own == blocks->block ? blocks->whole.factors.at(0) : own;
       const auto info = program.dims.find(factor);
       const bool keep =
           info == program.dims.end() || (written && info->second.kind != ir::DimInfo::Kind::group);
@@ -70,10 +80,12 @@ void orders(const std::vector<Name>& from, const std::vector<Name>& to, std::vec
 class Reordered {
  public:
   Reordered(const ir::Program& program, const denote::Sizes& sizes, const Type& plan,
-            const Type& model) {
+            const Type& model, const Blocks* blocks = nullptr)
+      : blocks_(blocks) {
     for (const bool written : {true, false}) {
       const std::vector<Name> from = indices(program, model, written);
-      const std::vector<Name> to = indices(program, plan, written);
+      const std::vector<Name> to = indices(program, plan, written, blocks);
+      if (blocks) cut_ = place_of_block(program, plan, written, *blocks);
       std::vector<size_t> taken;
       if (from.size() == to.size()) orders(from, to, taken, ways_);
       if (ways_.empty()) continue;
@@ -86,17 +98,42 @@ class Reordered {
   bool keeps_order(size_t way) const {
     return std::is_sorted(ways_.at(way).begin(), ways_.at(way).end());
   }
-  Numbers operator()(const Numbers& model, size_t way, const denote::Extents& shape) const {
+  /// `block`: which one of the blocks the value is of.
+  Numbers operator()(const Numbers& model, size_t way, const denote::Extents& shape,
+                     int64_t block = 0) const {
     const denote::Extents strides = denote::row_major(extents_);
     denote::Extents loops, steps;
     for (size_t i : ways_.at(way)) loops.push_back(extents_[i]), steps.push_back(strides[i]);
+    int64_t first = 0;
+    if (cut_) loops[*cut_] = blocks_->entries, first = block * blocks_->entries * steps[*cut_];
     Numbers result{shape, {}};
-    denote::walk(loops, {steps},
-                 [&](const int64_t* at) { result.data.push_back(denote::at(model, at[0])); });
+    denote::walk(loops, {steps}, [&](const int64_t* at) {
+      result.data.push_back(denote::at(model, first + at[0]));
+    });
     return result;
+  }
+  bool of_a_block() const { return cut_.has_value(); }
+  /// Numbers of one value.
+  size_t entries() const {
+    size_t product = 1;
+    for (size_t i = 0; i < extents_.size(); ++i) product *= static_cast<size_t>(extents_[i]);
+    return cut_ ? product / static_cast<size_t>(blocks_->count) : product;
   }
 
  private:
+  static std::optional<size_t> place_of_block(const ir::Program& program, const Type& plan,
+                                              bool written, const Blocks& blocks) {
+    Type before = plan;
+    for (size_t i = 0; i < plan.dims.size(); ++i) {
+      if (plan.dims[i].dim != Dim{{blocks.block}}) continue;
+      before.dims.resize(i);
+      return indices(program, before, written).size();
+    }
+    return std::nullopt;
+  }
+
+  const Blocks* blocks_;
+  std::optional<size_t> cut_;  ///< the block's place among the plan's indices
   std::vector<std::vector<size_t>> ways_;
   denote::Extents extents_;
 };
@@ -180,10 +217,36 @@ class LineSearch {
           arguments_[{*callee, params[i]}].insert({function, instr.operands.at(i)});
         order(*callee);
       }
+      if (const auto* ring = std::get_if<ir::Ring>(&instr.op)) note(function, instr, *ring);
       for (ir::ValueId v : instr.results)
         if (v != ir::no_value)
           at_[{function, v}] = &instr, number_.try_emplace({function, v}, number_.size());
     });
+  }
+
+  /// The values of a ring's body, and where its carries begin: a right beginning would hide what is
+  /// wrong in the body.
+  void note(size_t function, const ir::Instr& instr, const ir::Ring& ring) {
+    const std::vector<Name> whole = program_.base(ring.dim.dim);
+    if (whole.size() != 1 || ring.block.factors.size() != 1) return;
+    Blocks blocks{ring.block.factors[0], ring.dim.dim, 1, program_.size(ring.block, sizes_.dims)};
+    blocks.count = program_.size(ring.dim.dim, sizes_.dims) / blocks.entries;
+    for_each_instr(*ring.body, [&](const ir::Instr& inside) {
+      for (ir::ValueId v : inside.results) blocks_[{function, v}] = blocks;
+      for (ir::ValueId v : inside.operands) read_.insert({function, v});
+    });
+    for (ir::ValueId v : ring.body->next) ends_.insert({function, v});
+    for (ir::ValueId v : instr.operands) begins_.insert({function, v});
+  }
+  const Blocks* blocks(const ValueAt& v) const {
+    const auto found = blocks_.find(v);
+    return found == blocks_.end() ? nullptr : &found->second;
+  }
+  /// Of a carry that nothing else reads: the last value in place of an earlier one of a maximum
+  /// would hide what is wrong in a sum that is scaled by it.
+  bool only_carried(const ValueAt& v) const { return ends_.contains(v) && !read_.contains(v); }
+  size_t count_of_blocks(const ValueAt& v) const {
+    return blocks(v) ? static_cast<size_t>(blocks(v)->count) : 1;
   }
 
   std::vector<ValueAt> in_order(const std::set<ValueAt>& values) const {
@@ -219,13 +282,20 @@ class LineSearch {
   bool model_has(const ValueAt& v) const {
     const auto own = of_plan_.find(v);
     if (own == of_plan_.end()) return !arguments_.contains(v);
-    const Numbers& value = own->second.at(0);
+    const Values& values = own->second;
+    const size_t count = std::min(count_of_blocks(v), values.size());
     return std::any_of(of_model_.begin(), of_model_.end(), [&](const auto& each) {
-      if (each.second.at(0).data.size() != value.data.size()) return false;
-      const Reordered reordered(program_, sizes_, type(v), type(each.first));
+      const Reordered reordered(program_, sizes_, type(v), type(each.first), blocks(v));
+      if (reordered.ways() == 0 || reordered.entries() != values[0].data.size()) return false;
       for (size_t way = 0; way < reordered.ways(); ++way)
-        for (const Numbers& other : each.second)
-          if (agree(reordered(other, way, value.shape), value)) return true;
+        for (const Numbers& other : each.second) {
+          size_t same = 0;
+          while (same < count &&
+                 agree(reordered(other, way, values[same].shape, static_cast<int64_t>(same)),
+                       values[same]))
+            ++same;
+          if (same == count) return true;
+        }
       return false;
     });
   }
@@ -260,7 +330,7 @@ class LineSearch {
   /// or any.
   std::optional<FirstWrong> operand_of(const ValueAt& v, Kind kind) {
     for (const ValueAt& operand : in_order(needed(v))) {
-      if (reached_.contains(operand)) continue;
+      if (reached_.contains(operand) || blocks(operand)) continue;
       auto found = replacement(operand, kind);
       const bool only = needed(operand).size() == 1;  // a cast or collective: look through it
       auto earlier = found || only ? operand_of(operand, found ? Kind::same : kind) : std::nullopt;
@@ -272,23 +342,29 @@ class LineSearch {
   /// The value of the model that makes the result right in the place of this one.
   std::optional<FirstWrong> replacement(const ValueAt& v, Kind kind = Kind::any) {
     const auto own = of_plan_.find(v);
-    if (own == of_plan_.end()) return std::nullopt;
+    if (own == of_plan_.end() || begins_.contains(v)) return std::nullopt;
+    const size_t count = own->second.size(), parts = count_of_blocks(v), times = count / parts;
     for (const auto& [meant, values] : of_model_) {
-      if (values.size() % own->second.size() != 0) continue;
-      if (values[0].data.size() != own->second[0].data.size()) continue;
+      if (times == 0 || count % parts != 0 || values.size() % times != 0) continue;
       if (kind == Kind::same && op_of(meant) != op_of(v) && !same_name(meant, v)) continue;
-      const Reordered reordered(program_, sizes_, type(v), type(meant));
+      const Reordered reordered(program_, sizes_, type(v), type(meant), blocks(v));
+      if (reordered.ways() == 0 || reordered.entries() != own->second[0].data.size()) continue;
+      if (blocks(v) && !reordered.of_a_block() && !only_carried(v)) continue;
       for (size_t way = 0; way < reordered.ways(); ++way)
-        for (size_t call = 0; call < values.size() / own->second.size(); ++call) {
+        for (size_t call = 0; call < values.size() / times; ++call) {
           Values instead;
-          for (size_t i = 0; i < own->second.size(); ++i)
-            instead.push_back(reordered(values[i * (values.size() / own->second.size()) + call],
-                                        way, own->second[0].shape));
-          if (agree(instead[0], own->second[0]) || !right_with(v, instead)) continue;
+          for (size_t i = 0; i < count; ++i)
+            instead.push_back(reordered(values[i / parts * (values.size() / times) + call], way,
+                                        own->second[0].shape, static_cast<int64_t>(i % parts)));
+          const auto first = instead.begin() + static_cast<std::ptrdiff_t>(parts);
+          if (std::equal(instead.begin(), first, own->second.begin(), agree) ||
+              !right_with(v, instead))
+            continue;
           FirstWrong found = wrong(v);
           found.meant = meant;
           found.meant_range = range(meant);
-          found.same_order = reordered.keeps_order(way) && !at_.at(v)->operands.empty();
+          found.same_order =
+              !blocks(v) && reordered.keeps_order(way) && !at_.at(v)->operands.empty();
           return found;
         }
     }
@@ -342,19 +418,12 @@ class LineSearch {
   std::map<ValueAt, size_t> number_;
   std::map<ValueAt, std::set<ValueAt>> arguments_;  ///< of the calls of parts
   std::map<ValueAt, std::set<ValueAt>> needs_;
+  std::map<ValueAt, Blocks> blocks_;     ///< of values in the body of a ring
+  std::set<ValueAt> begins_, ends_;      ///< of the carries of rings
+  std::set<ValueAt> read_;               ///< in the body of a ring
   std::set<ValueAt> visited_, reached_;  ///< not in the model, on the way to the result
   double of_a_run_, spent_ = 0;          ///< estimated seconds
 };
-
-/// What a ring has of a block is no value of the model, and right initial values of its carries may
-/// hide what is wrong in its body.
-bool has_ring(const ir::Function& plan) {
-  bool found = false;
-  for_each_instr(plan.body, [&](const ir::Instr& instr) {
-    found = found || std::holds_alternative<ir::Ring>(instr.op);
-  });
-  return found;
-}
 
 }  // namespace
 
@@ -362,7 +431,6 @@ std::optional<FirstWrong> first_wrong_value(const ir::Program& program, size_t p
                                             const denote::Sizes& sizes, size_t result,
                                             const std::vector<denote::Array<double>>& inputs) {
   CostOfRun cost(program);
-  if (has_ring(program.functions.at(plan))) return std::nullopt;
   if (cost.at(plan, sizes).numbers > most_of_a_trace) return std::nullopt;
   try {
     return LineSearch(program, plan, sizes, result, inputs, cost).run();
