@@ -331,6 +331,7 @@ struct Engine {
   bool only_renames(Nf e, const Map& map) const;
   Interner<Map> maps;
   std::unordered_map<uint64_t, Nf> substitute_cache;
+  int substitute_depth = 0;
 
   // rename.cpp
   std::vector<Nf> rename(const std::vector<Nf>& in,

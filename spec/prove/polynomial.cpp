@@ -16,6 +16,8 @@ std::optional<Polynomial> added(const Polynomial& a, const Polynomial& b) {
 }
 
 std::optional<Polynomial> multiplied(const Polynomial& a, const Polynomial& b) {
+  constexpr size_t most_terms = 1000;  // a product of n sums has 2^n
+  if (a.size() * b.size() > most_terms) return std::nullopt;
   Polynomial result;
   for (const auto& [left, x] : a)
     for (const auto& [right, y] : b) {

@@ -37,7 +37,8 @@ struct FunctionScope {
   const Instance* instance = nullptr;
   FunctionScope* caller = nullptr;
   Name function;
-  std::map<Name, Dim> dims = {};  ///< dims after `;`, and local dims
+  const syntax::Block* text = nullptr;  ///< of a function's own body
+  std::map<Name, Dim> dims = {};        ///< dims after `;`, and local dims
   std::vector<std::map<Name, Binding>> scopes = {{}};
   std::vector<Values> returned = {};
   bool has_returned = false;

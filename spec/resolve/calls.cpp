@@ -1,4 +1,5 @@
 #include "spec/resolve/calls.h"
+#include "spec/resolve/call_forms.h"
 
 #include <algorithm>
 #include <cmath>
@@ -204,13 +205,15 @@ bool expect(Body& body, const CallSite& site, size_t least, size_t most,
   if (count >= least && count <= most) return true;
   const bool too_many = count > most;
   const size_t wanted = too_many ? most : least;
-  body.error("E0103", site.range,
-             "`" + site.name + "` takes " +
-                 (most == least ? ""
-                  : too_many    ? "at most "
-                                : "at least ") +
-                 std::to_string(wanted) + (wanted == 1 ? " argument" : " arguments") + ", and " +
-                 std::to_string(count) + (count == 1 ? " is" : " are") + " given");
+  Diagnostic& error =
+      body.error("E0103", site.range,
+                 "`" + site.name + "` takes " +
+                     (most == least ? ""
+                      : too_many    ? "at most "
+                                    : "at least ") +
+                     std::to_string(wanted) + (wanted == 1 ? " argument" : " arguments") +
+                     ", and " + std::to_string(count) + (count == 1 ? " is" : " are") + " given");
+  if (auto form = call_form(site.name)) error.fixes.push_back(*std::move(form));
   return false;
 }
 

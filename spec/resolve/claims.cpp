@@ -143,6 +143,12 @@ class Claim {
       if (!positions && sorted_dims(mine[i]) == sorted_dims(theirs[i]))
         world_.diagnostics.back().fixes.push_back(
             {"its dims are those of the model in another order", {}, false, ""});
+      else if (!own.is_record())
+        world_.diagnostics.back().fixes.push_back(
+            {"the model's type is `" + to_string(theirs[i]) + "`; a plan adds axes to it",
+             {{range, to_string(theirs[i])}},
+             false,
+             ""});
       return false;
     }
     return true;

@@ -82,6 +82,54 @@ TEST(Errors, did_you_mean) {
   EXPECT_TRUE(resolved.broken.at(0));
 }
 
+/// What is said of what to write, in `body` of a model.
+std::string help(const std::string& body) {
+  std::vector<Diagnostic> diagnostics;
+  Resolved resolved;
+  const std::string text = head + "fn g(x: f32[B M], w: f32[M]) -> f32[] {\n" +
+                           "  return sum(\"B M -> \", x * w)\n}\n" +
+                           "fn f(x: f32[B M], w: f32[M]) -> f32[B M] {\n" + body + "\n}\n";
+  found({{"a.shard", text}}, diagnostics, resolved);
+  std::string all;
+  for (const Diagnostic& each : diagnostics) {
+    if (each.fixes.empty()) all += "nothing; ";
+    for (const Fix& fix : each.fixes) all += fix.message + "; ";
+  }
+  return all;
+}
+
+TEST(Errors, say_what_to_write) {
+  EXPECT_EQ(help("  return zz + x"), "the values here are `w`, `x`; ");
+  EXPECT_EQ(help("  a = later\n  later = x\n  return a"),
+            "move this line below the one that names `later`; ");
+  EXPECT_EQ(help("  r = scan m in M, c: f32[B M] = x {\n    inner = c\n    next inner\n  }\n"
+                 "  return r + inner"),
+            "a loop gives out what it carries or emits; ");
+  EXPECT_EQ(help("  a = max(\"B M, M -> B\", x, w)\n  return x"),
+            "it is written as in `max(\"B M -> B\", x)`; of two values it is `maximum(x, y)`; ");
+  EXPECT_EQ(help("  _l, d = value_and_grad(g wrt w)(x)\n  return x + d"),
+            "it is called as `value_and_grad(g wrt ...)(x, w)`; ");
+  EXPECT_EQ(help("  a = einsum(\"B M, M -> B\", x)\n  return x"),
+            "left of `->` stand the dims of each operand, with a comma between them; ");
+  EXPECT_EQ(help("  retrun x"), "write `return`; ");
+  EXPECT_EQ(help("  ret x"), "write `return`; ");
+  EXPECT_EQ(help("require |B| > 1\n  return x").substr(0, 16), "indent this line");
+}
+
+TEST(Errors, say_which_declaration_is_meant) {
+  for (const auto& [written, meant] : {std::pair{"size V", "dim"},
+                                       {"meshh q", "mesh"},
+                                       {"proof p", "plan"},
+                                       {"recrd R", "record"}}) {
+    std::vector<Diagnostic> diagnostics;
+    Resolved resolved;
+    found({{"a.shard", head + written + "\n"}}, diagnostics, resolved);
+    ASSERT_EQ(diagnostics.size(), 1u);
+    ASSERT_EQ(diagnostics[0].fixes.size(), 1u) << written;
+    EXPECT_EQ(diagnostics[0].fixes[0].edits.at(0).text, meant);
+  }
+}
+
 TEST(Errors, assigned_twice) {
   expect_errors(head + "fn f(x: f32[B]) -> f32[B] {\n  x = x + x  # E0102\n  return x\n}");
   expect_errors("mesh d\ndim d  # E0102");

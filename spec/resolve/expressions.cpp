@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "spec/resolve/calls.h"
+#include "spec/resolve/no_such_value.h"
 #include "spec/resolve/numbers.h"
 #include "spec/resolve/primitives.h"
 
@@ -31,7 +32,7 @@ Values name_value(Body& body, const syntax::Expr& expr) {
         {"its size is `|" + expr.text + "|`", {{expr.range, "|" + expr.text + "|"}}, false, ""});
     return unknown_value();
   }
-  body.world.unknown("value", expr.text, expr.range, body.visible());
+  no_such_value(body, expr.text, expr.range);
   return unknown_value();
 }
 

@@ -15,6 +15,7 @@ class FunctionReader {
     scope_.file = entity.file;
     scope_.is_plan = entity.decl->is_plan;
     scope_.function = entity.decl->name;
+    scope_.text = &entity.decl->body;
   }
 
   void run() {

@@ -104,6 +104,17 @@ class Gradient {
     return true;
   }
 
+  Fix as_called() const {
+    std::string names;
+    for (size_t i = 0; i < entity_->params.size() - entity_->saved; ++i)
+      names += (names.empty() ? "" : ", ") + entity_->params[i].name;
+    return {"it is called as `" + std::string(with_value_ ? "value_and_grad" : "grad") + "(" +
+                expr_.text + " wrt ...)(" + names + (with_value_ ? ")`" : ", g)`"),
+            {},
+            false,
+            ""};
+  }
+
   bool arguments(const CallSite& site) {
     const size_t own = entity_->params.size() - entity_->saved;
     const size_t count = own + (with_value_ ? 0 : entity_->results.size());
@@ -113,7 +124,9 @@ class Gradient {
                       "`" + std::string(with_value_ ? "value_and_grad" : "grad") + "(" +
                           expr_.text + ")` takes " + std::to_string(count) + " arguments" +
                           (with_value_ ? "" : ", the last one for each result"));
-      if (!with_value_ && site.args.size() == own)
+      if (with_value_ || site.args.size() != own)
+        error.fixes.push_back(as_called());
+      else
         error.fixes.push_back(
             {"the last one is the gradient of the result; a loss needs none: "
              "`_l, g = value_and_grad(...)(...)`",

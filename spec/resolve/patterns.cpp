@@ -1,4 +1,5 @@
 #include "spec/resolve/patterns.h"
+#include "spec/resolve/call_forms.h"
 #include "spec/resolve/dim_order.h"
 
 #include <algorithm>
@@ -54,20 +55,21 @@ class PatternReader {
 
  private:
   std::optional<Read> counts(size_t left, size_t count) {
-    body_.error("E0103", site_.pattern_range,
-                "the pattern names " + counted(left, "operand") + ", and the call has " +
-                    std::to_string(count));
+    body_
+        .error("E0103", site_.pattern_range,
+               "the pattern names " + counted(left, "operand") + ", and the call has " +
+                   std::to_string(count))
+        .fixes.push_back({"left of `->` stand the dims of each operand, with a comma between them",
+                          {},
+                          false,
+                          ""});
     return std::nullopt;
   }
 
   Fix dims_of_operands_and_result() const {
-    const char* pattern = site_.name == "all_reduce"     ? "B M {U_t} -> B M\", x)`"
-                          : site_.name == "all_gather"   ? "B M/t -> B M\", x)`"
-                          : site_.name == "psum_scatter" ? "B M {U_t} -> B M/t\", x)`"
-                          : site_.name == "einsum"       ? "B M, M F -> B F\", x, w)`"
-                                                         : "B M -> B\", x)`";
-    return {"it has the dims of the operands and those of the result, as in `" + site_.name +
-                "(\"" + pattern,
+    const auto form = call_form(site_.name);
+    return {"it has the dims of the operands and those of the result" +
+                (form ? ": " + form->message : ""),
             {},
             false,
             ""};

@@ -2,47 +2,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <numeric>
 #include <utility>
 
 #include "spec/resolve/dims_in_one_word.h"
+#include "spec/syntax/closest.h"
 #include "spec/syntax/other_names.h"
 
 namespace shardproof::resolution {
-namespace {
-
-/// Number of letters to insert, delete, change, or swap with the next one.
-size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> before, last(b.size() + 1), row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0u);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    before = std::exchange(last, row);
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t change = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, change});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        row[j] = std::min(row[j], before[j - 2] + 1);
-    }
-  }
-  return row.back();
-}
-
-// Up to a third of the letters may be wrong: `gats` matches `gate`, but `M` does not match `F`.
-std::optional<Name> closest(const Name& name, const std::vector<Name>& known) {
-  std::optional<Name> best;
-  size_t least = std::min<size_t>(2, name.size() / 3 + (name.size() == 2 ? 1 : 0)) + 1;
-  if (name.size() > 100) return best;
-  for (const Name& other : known) {
-    if (other.size() > name.size() + 2 || other == name) continue;
-    const size_t distance = edit_distance(name, other);
-    if (distance < least) least = distance, best = other;
-  }
-  return best;
-}
-
-}  // namespace
-
 std::string counted(size_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
@@ -84,7 +50,7 @@ void World::unknown(const std::string& what, const Name& name, SourceRange range
     brought->edits = {{range, same}};  // the same call is valid in the notation
   if (brought) {
     diagnostic.fixes.push_back(*std::move(brought));
-  } else if (auto other = closest(name, known)) {
+  } else if (auto other = syntax::closest(name, known)) {
     Fix fix;
     fix.message = "did you mean `" + *other + "`?";
     fix.edits.push_back({range, *other});

@@ -66,9 +66,19 @@ void Parser::not_a_declaration() {
                 {"axis", "mesh", "the axes are those of a `mesh`"},
                 {"axes", "mesh", "the axes are those of a `mesh`"},
                 {"class", "record", "values with names are a `record`"},
-                {"struct", "record", "values with names are a `record`"}};
+                {"struct", "record", "values with names are a `record`"},
+                {"size", "dim", "a size is that of a `dim`"},
+                {"proof", "plan", "write `plan`"},
+                {"theorem", "plan", "write `plan`"},
+                {"let", "const", "a number with a name is a `const`"}};
   for (const auto& [word, ours, words] : others)
     if (at(word)) diagnostic.fixes.push_back(replace(range(peek()), ours, words));
+  if (diagnostic.fixes.empty() && at_word())
+    if (const auto word = nearest_declaration(peek().text))
+      diagnostic.fixes.push_back(replace(range(peek()), *word, "write `" + *word + "`"));
+  if (at_word() && (begins_statement(peek().text) || at("=", 1)))
+    diagnostic.fixes.push_back(
+        advice("a statement stands in the braces of a fn or a plan, further in than `fn`"));
   if (at_string() || (at("/") && at("*", 1)))
     diagnostic.fixes.push_back(advice("a comment begins with `#`, and ends with its line"));
   if (at("from"))

@@ -22,6 +22,12 @@ FunctionDecl Parser::function() {
     result.after = plan_name("the name of the plan whose backward this is");
   }
   parameters(result);
+  if (at("{")) {
+    Diagnostic diagnostic = error("E0002", range(peek()), "expected the result, found " + found());
+    diagnostic.fixes.push_back(
+        advice("before the body stands the type of the result: `-> f32[B M]`"));
+    fail(std::move(diagnostic));
+  }
   expect("->", "before the results");
   result.results = results();
   body(result);

@@ -36,6 +36,10 @@ Block Parser::block(std::string_view what) {
     Diagnostic diagnostic =
         error("E0002", after_last(), "expected `}` after " + std::string(what), "expected `}`");
     diagnostic.notes.push_back({open, "to close this"});
+    if (at("dim") || at("require"))
+      diagnostic.fixes.push_back(replace({file_, peek().begin, peek().begin}, "    ",
+                                         "indent this line: one that begins in the first column is "
+                                         "of the file"));
     if (peek().kind != Token::Kind::bad) tell(std::move(diagnostic));
   }
   unclosed_ = pos_;
@@ -167,6 +171,10 @@ std::optional<Fix> Parser::statement_fix() const {
            : loops_ > 0 ? replace(front, "next ", "the carry of the next step is its value")
                         : replace(front, "return ", "return the value");
   if (at("==", 1)) return replace(range(peek(1)), "=", "to name a value, write `=`");
+  const auto word = token.text == "yield" ? "emit"
+                    : token.text == "ret" ? "return"
+                                          : nearest_statement(token.text);
+  if (word) return replace(range(token), *word, "write `" + *word + "`");
   return std::nullopt;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "spec/syntax/closest.h"
+
 namespace shardproof::syntax {
 namespace {
 
@@ -27,6 +29,13 @@ constexpr std::array<Words, 22> others = {
     "as",    "reverse", "over",       "or",    "and",  "not",  "true",           "for",
     "false", "let",     "zeros",      "each",  "with", "pads"};
 
+template <size_t n>
+std::optional<std::string> nearest(const std::array<Words, n>& words, std::string_view word,
+                                   std::vector<std::string> more = {}) {
+  more.insert(more.end(), words.begin(), words.end());
+  return closest(std::string(word), more);
+}
+
 }  // namespace
 
 bool is_dtype(std::string_view word) { return contains(dtypes, word); }
@@ -37,6 +46,13 @@ bool begins_loop(std::string_view word) { return contains(loops, word); }
 bool is_reserved(std::string_view word) {
   return is_dtype(word) || begins_declaration(word) || begins_statement(word) ||
          begins_loop(word) || contains(others, word);
+}
+
+std::optional<std::string> nearest_declaration(std::string_view word) {
+  return nearest(declarations, word, {"dim", "require"});
+}
+std::optional<std::string> nearest_statement(std::string_view word) {
+  return nearest(statements, word);
 }
 
 bool is_mark(std::string_view word) {
