@@ -6,7 +6,7 @@ from math import prod
 from types import SimpleNamespace
 
 from . import advice, candidates, firsts, flags, pipelines
-from .dims import Factor, ImportProblem, Position
+from .dims import Factor, ImportProblem, Position, spread
 from .ranks import positions_and_axes
 from .reader import Reader
 from .rules import RULES, rule
@@ -102,7 +102,7 @@ def out_placed(r: Reader, val: Val, spec) -> Val:
     if why:
         extents = [prod(f.extent for f in p) * r.ranks(axes)
                    for p, axes in zip(val.pos, axes_of(spec, len(val.pos)))]
-        return Val(None, [(Factor(None, extent=n),) if n > 1 else () for n in extents],
+        return Val(None, spread(extents),
                    dtype=val.dtype, made=("blocks", val, spec, pos), why=why)
     return replace(val, pos=pos)
 

@@ -35,6 +35,11 @@ class Factor:
 Position = tuple[Factor, ...]  # of an array: (), of size 1, has no text
 
 
+def spread(shape) -> list[Position]:
+    """Positions that no dim of a text has: of a value that is the same along them, or that is not written."""
+    return [(Factor(None, extent=n),) if n > 1 else () for n in shape]
+
+
 class Dims:
     """The dims of a model and a plan. Nodes have global sizes."""
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .dims import Factor, ImportProblem
+from .dims import Factor, ImportProblem, spread
 from .elementwise import union, written
 from .parts import part, put
 from .reader import Reader
@@ -21,7 +21,7 @@ def _concatenate(r, eqn, vals):
             whole = concatenated(r, vals, along)
         except ImportProblem as problem:  # a local position beside ids of split dims
             shape = eqn.outvars[0].aval.shape
-            whole = Val(None, [(Factor(None, extent=n),) if n > 1 else () for n in shape], dtype="i32", why=str(problem))
+            whole = Val(None, spread(shape), dtype="i32", why=str(problem))
         columns = [replace(plain(v), pos=v.pos[:-1]) for v in vals]  # what a look-up along several dims takes
         return replace(whole, columns=(whole.text, whole.pos, columns))
     return concatenated(r, vals, along)

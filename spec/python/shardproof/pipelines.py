@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from .dims import Factor, ImportProblem
+from .dims import Factor, ImportProblem, spread
 from .loops import fitted, named
 from .places import place_of
 from .reader import Reader
@@ -320,7 +320,7 @@ class Pipeline:
         if known(node):
             if uniform(node):
                 return r.scalar(node.flat[0].item(), node.dtype,
-                                [(Factor(None, extent=n),) if n > 1 else () for n in node.shape])
+                                spread(node.shape))
             raise NoPipeline("a table of numbers that differs from entry to entry is used in the pipeline")
         if id(node) in env:
             return env[id(node)]

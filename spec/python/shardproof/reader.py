@@ -8,7 +8,7 @@ import numpy as np
 from jax.extend import core as jex_core
 
 from . import library
-from .dims import Dims, Factor, ImportProblem, Position
+from .dims import Dims, ImportProblem, Position, spread
 from .masks import JUMPS, Kind
 from .places import place_of
 from .values import HALF_ROOT, MINUS_INFINITY, Val, Writer, number, shortest
@@ -62,8 +62,7 @@ class Reader(Writer):
         array = np.asarray(value)
         if array.size != 1:
             if array.size and np.all(array == array.flat[0]):
-                pos = [(Factor(None, extent=n),) if n > 1 else () for n in array.shape]
-                return self.scalar(shortest(array.flat[0]), array.dtype, pos)
+                return self.scalar(shortest(array.flat[0]), array.dtype, spread(array.shape))
             return self.constant(array)
         return self.scalar(shortest(array.reshape(())[()]), array.dtype, [() for _ in array.shape])
 
@@ -83,10 +82,9 @@ class Reader(Writer):
         here = np.isfinite(array)
         minus = self.scalar(-np.inf, array.dtype, [])
         if not np.all(here | (array == -np.inf)):
-            return replace(minus, text=None, pos=[(Factor(None, extent=n),) if n > 1 else () for n in array.shape],
-                           why="infinity and NaN are no numbers that a proof is about")
-        pos = [(Factor(None, extent=n),) if n > 1 else () for n in array.shape]
-        return where(self, self.literal(here, None), self.literal(np.where(here, array, 0).astype(array.dtype), None), replace(minus, pos=pos))
+            return replace(minus, text=None, pos=spread(array.shape), why="infinity and NaN are no numbers that a proof is about")
+        numbers = self.literal(np.where(here, array, 0).astype(array.dtype), None)
+        return where(self, self.literal(here, None), numbers, replace(minus, pos=spread(array.shape)))
 
     def scalar(self, value: Any, dtype: Any, pos: list[Position]) -> Val:
         kind = dtype_name(dtype)
@@ -135,8 +133,7 @@ class Reader(Writer):
         if (parts := eqn.params.get("axis_index_groups")) and (len(parts) > 1 or list(parts[0]) != sorted(parts[0])):
             raise self.problem(f"`{eqn.primitive.name}` with axis_index_groups: make the groups axes of the mesh")
         try:
-            self.jumps(eqn, vals)
-            results = rule_of(eqn.primitive.name)(self, eqn, vals)
+            results = self.unwritten(eqn) if self.jumps(eqn, vals) else rule_of(eqn.primitive.name)(self, eqn, vals)
         except ImportProblem as problem:
             problem.place = problem.place or self.place
             raise
@@ -159,16 +156,19 @@ class Reader(Writer):
                 self.masks.kinds[v.text] = Kind.FINITE  # as in the limit, or `jumps` has refused it
         return [v if v.text is not None or v.place else replace(v, place=self.place) for v in results]
 
-    def jumps(self, eqn, vals: list[Val]) -> None:
-        """Refuses functions that jump of what is computed of a mask's -inf."""
-        from .elementwise import OF_LIMIT
-
+    def jumps(self, eqn, vals: list[Val]) -> bool:
+        """Whether it is a function that jumps, of what is computed of a mask's -inf."""
         name = eqn.primitive.name
         if name not in JUMPS or name == "convert_element_type" and dtype_name(eqn.params["new_dtype"]) == "f32" \
                 or any(v.literal in (float("inf"), float("-inf")) for v in vals):
-            return
-        if any(self.masked(v) == Kind.COMPUTED for v in vals):
-            raise self.problem(OF_LIMIT)
+            return False
+        return any(self.masked(v) == Kind.COMPUTED for v in vals)
+
+    def unwritten(self, eqn) -> list[Val]:
+        """Results that nothing may use: logsumexp takes the sign of its sum, and drops it."""
+        from .elementwise import OF_LIMIT
+
+        return [Val(None, spread(v.aval.shape), dtype=dtype_name(v.aval.dtype), why=OF_LIMIT) for v in eqn.outvars]
 
     def whole(self, val: Val, eqn) -> None:
         """Every dim of the text is one of the positions: else a rule has lost one."""

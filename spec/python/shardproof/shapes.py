@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .dims import Factor
+from .dims import spread
 from .reader import Reader, dtype_name
 from .rules import rule
 from .values import Affine, Val, number
@@ -13,7 +13,7 @@ from .values import Affine, Val, number
 def _broadcast(r, eqn, vals):
     (x,) = vals[:1]
     shape, at = eqn.params["shape"], eqn.params["broadcast_dimensions"]
-    pos = [(Factor(None, extent=n),) if n > 1 else () for n in shape]
+    pos = spread(shape)
     affine = x.affine
     for i, p in enumerate(at):
         if x.extents()[i] == shape[p]:
@@ -84,7 +84,7 @@ def _reshape(r, eqn, vals):
 @rule("iota")
 def _iota(r, eqn, vals):
     shape, along = eqn.params["shape"], eqn.params["dimension"]
-    pos = [(Factor(None, extent=n),) if n > 1 else () for n in shape]
+    pos = spread(shape)
     if shape[along] == 1:
         return r.scalar(0, eqn.params["dtype"], pos)
     pos[along] = r.dims.position(r.dims.node(r.node_key("iota"), shape[along]))
