@@ -19,9 +19,9 @@ using Values = std::vector<Numbers>;
 /// What a value is each time it is computed.
 using Trace = std::map<ValueAt, Values>;
 
-/// Numbers computed to trace a plan, and for all replacements together.
-constexpr double most_of_a_trace = 1e6;
-constexpr double most_of_replacements = 0.5;  ///< seconds, as estimated: the same on each machine
+constexpr double most_of_a_trace = 1e6;  ///< numbers computed to trace a plan
+/// Seconds of all replacements together, as estimated: the same on each machine.
+constexpr double most_of_replacements = 0.5;
 
 /// Entry by entry: a mask of -1e10 must not hide the other entries.
 bool agree(const Numbers& a, const Numbers& b) {

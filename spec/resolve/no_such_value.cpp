@@ -1,7 +1,5 @@
 #include "spec/resolve/no_such_value.h"
 
-#include <algorithm>
-
 namespace shardproof::resolution {
 namespace {
 
@@ -16,14 +14,6 @@ const syntax::Target* bound_in(const syntax::Block& block, const Name& name) {
       if (const syntax::Target* inner = bound_in(loop.body, name)) return inner;
   }
   return nullptr;
-}
-
-std::string listed_values(const std::vector<Name>& names) {
-  constexpr size_t most = 8;
-  std::string text;
-  for (size_t i = 0; i < std::min(most, names.size()); ++i)
-    text += (i ? ", `" : "`") + names[i] + "`";
-  return text + (names.size() > most ? ", .." : "");
 }
 
 }  // namespace
@@ -46,7 +36,7 @@ void no_such_value(Body& body, const Name& name, SourceRange range) {
                     false,
                     ""}};
   } else if (error.fixes.empty() && !visible.empty()) {
-    error.fixes.push_back({"the values here are " + listed_values(visible), {}, false, ""});
+    error.fixes.push_back({"the values here are " + listed(visible, 8), {}, false, ""});
   }
 }
 

@@ -245,11 +245,11 @@ class ArgumentReader {
   }
 
   void count(SourceRange range) {
-    std::string names;
-    for (const Name& name : schedule_.params) names += (names.empty() ? ": `" : ", `") + name + "`";
+    const std::string names = listed(schedule_.params);
     body_.error("E0103", range,
                 "the schedule `" + schedule_.name + "` takes " +
-                    counted(schedule_.params.size(), "argument") + names);
+                    counted(schedule_.params.size(), "argument") +
+                    (names.empty() ? "" : ": " + names));
   }
 
   ir::Arith number(const syntax::Expr& expr) {

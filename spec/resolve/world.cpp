@@ -9,8 +9,16 @@
 #include "spec/syntax/other_names.h"
 
 namespace shardproof::resolution {
+
 std::string counted(size_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+std::string listed(const std::vector<Name>& names, size_t most) {
+  std::string text;
+  for (size_t i = 0; i < std::min(most, names.size()); ++i)
+    text += (i ? ", `" : "`") + names[i] + "`";
+  return text + (names.size() > most ? ", .." : "");
 }
 
 Diagnostic& World::error(const char* code, SourceRange range, std::string message,
@@ -66,16 +74,12 @@ void World::unknown(const std::string& what, const Name& name, SourceRange range
                                 false,
                                 ""});
   } else if (what == "schedule") {
-    std::string all;
-    for (const Name& each : known) all += (all.empty() ? "`" : ", `") + each + "`";
-    diagnostic.fixes.push_back({"the schedules are " + all, {}, false, ""});
+    diagnostic.fixes.push_back({"the schedules are " + listed(known), {}, false, ""});
   } else if (what == "axis" && known.size() == 1) {
     diagnostic.fixes.push_back(
         {"the mesh has one axis, `" + known[0] + "`", {{range, known[0]}}, false, ""});
   } else if (what == "axis" && !known.empty()) {
-    std::string axes;
-    for (const Name& axis : known) axes += (axes.empty() ? "`" : ", `") + axis + "`";
-    diagnostic.fixes.push_back({"the axes of the mesh are " + axes, {}, false, ""});
+    diagnostic.fixes.push_back({"the axes of the mesh are " + listed(known), {}, false, ""});
   }
 }
 

@@ -51,6 +51,9 @@ struct RecordEntity {
 /// "1 name", "2 names".
 std::string counted(size_t count, const std::string& what);
 
+/// "`a`, `b`": at most the first `most` of them.
+std::string listed(const std::vector<Name>& names, size_t most = ~size_t{0});
+
 struct Parameter {
   Name name;
   const syntax::TypeExpr* written;
