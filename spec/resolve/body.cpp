@@ -164,6 +164,21 @@ ir::ValueId regrouped(Body& body, ir::ValueId value, const Type& type, SourceRan
   return body.emit(std::move(op), {value}, result, actual.dtype, range, {range});
 }
 
+/// `ws[n]` for a stack `ws`, in the loop over its first dim.
+std::optional<Fix> entry_in_loop(const Body& body, const Type& type, const Type& actual,
+                                 SourceRange range) {
+  Type entry = actual;
+  if (!entry.dims.empty()) entry.dims.erase(entry.dims.begin());
+  if (actual.dims.empty() || !same_dims(entry, type)) return std::nullopt;
+  for (const auto& scope : body.scope->scopes)
+    for (const auto& [name, binding] : scope)
+      if (binding.loop_dim && *binding.loop_dim == actual.dims[0].dim) {
+        const std::string text = std::string(body.world.sources.text(range)) + "[" + name + "]";
+        return Fix{"the entry of this step is `" + text + "`", {{range, text}}, false, ""};
+      }
+  return std::nullopt;
+}
+
 std::optional<Values> fit_leaf(Body& body, ir::ValueId value, const Type& type, SourceRange range,
                                const FitCodes& codes) {
   const Type& actual = body.type(value);
@@ -184,8 +199,10 @@ std::optional<Values> fit_leaf(Body& body, ir::ValueId value, const Type& type, 
                        ", not " + (type.dims.empty() ? "none" : "`" + dims_text(type) + "`"));
     error.types = {to_string(actual), to_string(type)};
     if (!body.scope->instance)
-      if (auto fix = in_order_of(type, actual, body.world.sources, range))
-        error.fixes.push_back(std::move(*fix));
+      for (auto fix : {in_order_of(type, actual, body.world.sources, range),
+                       with_names_of(body.world.program, type, actual, body.world.sources, range),
+                       entry_in_loop(body, type, actual, range)})
+        if (fix) error.fixes.push_back(*std::move(fix));
     return std::nullopt;
   }
   if (actual.dtype != type.dtype) {

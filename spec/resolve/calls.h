@@ -23,6 +23,9 @@ std::vector<Values> construct(Body& body, const CallSite& site, size_t record);
 Values replace_fields(Body& body, const syntax::Expr& expr);
 std::vector<Values> gradient(Body& body, const syntax::Expr& expr);
 
+/// E0109 for a plan that calls a fn of a file, with the plans of that fn.
+void refuse_fn_in_plan(Body& body, const CallSite& site);
+
 /// Reads the pattern and the arguments of a call.
 CallSite read_site(Body& body, const syntax::Expr& expr);
 

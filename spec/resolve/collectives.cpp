@@ -243,8 +243,17 @@ std::vector<Values> total(Body& body, const CallSite& site) {
     const Type& type = body.type(id);
     if (type.dims.empty() && type.dtype == dtype && (is_float(dtype) || is_integer(dtype)))
       continue;
-    body.error(type.dims.empty() ? "E0104" : "E0305", site.range,
-               "`total` adds scalars of one dtype, and a field is " + to_string(type));
+    Diagnostic& error =
+        body.error(type.dims.empty() ? "E0104" : "E0305", site.range,
+                   "`total` adds scalars of one dtype, and a field is " + to_string(type));
+    if (!type.dims.empty() && !body.scope->instance) {
+      const SourceRange range = site.args[0].range;
+      const std::string squares = "each sumsq(" + std::string(body.world.sources.text(range)) + ")";
+      error.fixes.push_back({"make each field a scalar first, as `" + squares + "` does",
+                             {{range, squares}},
+                             false,
+                             ""});
+    }
     return unknown_result();
   }
   const std::vector<SourceRange> ranges(ids.size(), site.args[0].range);

@@ -1,6 +1,9 @@
 #include "spec/resolve/dim_order.h"
 
 #include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
 #include <string_view>
 
 #include "spec/syntax/parser.h"
@@ -50,6 +53,54 @@ std::optional<Edit> in_pattern(const Type& actual, const std::vector<size_t>& or
   return std::nullopt;
 }
 
+/// The words of the patterns in a text.
+struct WordInPattern {
+  size_t begin = 0;
+  std::string_view word;
+};
+
+std::vector<WordInPattern> words_of_patterns(std::string_view text) {
+  const auto in_word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  std::vector<WordInPattern> words;
+  bool inside = false;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at + 1;
+    if (text[at] == '"') inside = !inside;
+    if (inside && in_word(text[at])) {
+      while (end < text.size() && in_word(text[end])) ++end;
+      words.push_back({at, text.substr(at, end - at)});
+    }
+    at = end;
+  }
+  return words;
+}
+
+/// The edits that write `names[old]` for each old name in the patterns of a text; none if an old
+/// name is not there, or a new one is.
+std::vector<Edit> renamed_in_patterns(std::string_view text, SourceRange range,
+                                      const std::map<Name, Name>& names) {
+  std::vector<Edit> edits;
+  std::set<Name> seen;
+  for (const auto& [begin, word] : words_of_patterns(text)) {
+    for (const auto& [old, fresh] : names)
+      if (word == fresh) return {};
+    const auto found = names.find(Name(word));
+    if (found == names.end()) continue;
+    seen.insert(found->first);
+    const auto at = range.begin + static_cast<uint32_t>(begin);
+    edits.push_back({{range.file, at, at + static_cast<uint32_t>(word.size())}, found->second});
+  }
+  return seen.size() == names.size() ? edits : std::vector<Edit>{};
+}
+
+std::string list_of(const Shape& shape) {
+  std::string text;
+  for (const Split& split : shape.dims) text += (text.empty() ? "" : " ") + to_string(split.dim);
+  return text;
+}
+
 }  // namespace
 
 Edit reordered(const Sources& sources, const std::vector<syntax::SplitExpr>& dims,
@@ -79,6 +130,30 @@ std::optional<Fix> in_order_of(const Type& wanted, const Type& actual, const Sou
   fix.edits = {{range, "rearrange(\"" + to_string(from) + " -> " +
                            to_string(static_cast<const Shape&>(wanted)) + "\", " +
                            std::string(sources.text(range)) + ")"}};
+  return fix;
+}
+
+std::optional<Fix> with_names_of(const ir::Program& program, const Type& wanted, const Type& actual,
+                                 const Sources& sources, SourceRange range) {
+  if (wanted.dims.size() != actual.dims.size()) return std::nullopt;
+  std::map<Name, Name> names;
+  for (size_t i = 0; i < wanted.dims.size(); ++i) {
+    const Dim &to = wanted.dims[i].dim, &from = actual.dims[i].dim;
+    if (to == from) continue;
+    if (!program.same_dim(from, to) || from.factors.size() != 1 || to.factors.size() != 1)
+      return std::nullopt;
+    names[from.factors[0]] = to.factors[0];
+  }
+  if (names.empty()) return std::nullopt;
+  Fix fix{"name the dims as its type does, `" + list_of(wanted) + "`", {}, false, ""};
+  fix.edits = renamed_in_patterns(sources.text(range), range, names);
+  if (fix.edits.empty()) {
+    Shape from = wanted;
+    for (size_t i = 0; i < from.dims.size(); ++i) from.dims[i].dim = actual.dims[i].dim;
+    fix.edits = {{range, "rearrange(\"" + to_string(from) + " -> " +
+                             to_string(static_cast<const Shape&>(wanted)) + "\", " +
+                             std::string(sources.text(range)) + ")"}};
+  }
   return fix;
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "spec/diag/diagnostic.h"
+#include "spec/ir/program.h"
 #include "spec/syntax/ast.h"
 #include "spec/types/type.h"
 
@@ -18,5 +19,10 @@ Edit reordered(const Sources& sources, const std::vector<syntax::SplitExpr>& dim
 /// dims differ, or if one occurs twice.
 std::optional<Fix> in_order_of(const Type& wanted, const Type& actual, const Sources& sources,
                                SourceRange range);
+
+/// The fix for an expression whose type `actual` has other names of the same dims than `wanted`:
+/// those of `wanted` in all its patterns, or a rearrange around it.
+std::optional<Fix> with_names_of(const ir::Program& program, const Type& wanted, const Type& actual,
+                                 const Sources& sources, SourceRange range);
 
 }  // namespace shardproof::resolution

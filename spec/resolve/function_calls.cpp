@@ -7,16 +7,25 @@
 namespace shardproof::resolution {
 namespace {
 
+Fix called_instead(const Body& body, const CallSite& site, const Name& other,
+                   const std::string& what) {
+  return {"call " + what + ", `" + other + "`",
+          {{body.world.locate(site.name, site.range), other}},
+          false,
+          ""};
+}
+
 // A function may call functions, a plan may call plans (E0109).
 bool may_call(Body& body, const CallSite& site, const FunctionEntity& entity) {
   if (entity.decl->is_plan == body.scope->is_plan) return true;
-  if (body.scope->is_plan)
-    body.error("E0109", site.range,
-               "a plan can call only plans, library functions, and fns over `...` or with a "
-               "pattern; `" +
-                   site.name + "` is neither");
-  else
-    body.error("E0109", site.range, "a fn calls fns, and `" + site.name + "` is a plan");
+  if (body.scope->is_plan) {
+    refuse_fn_in_plan(body, site);
+    return false;
+  }
+  Diagnostic& error =
+      body.error("E0109", site.range, "a fn calls fns, and `" + site.name + "` is a plan");
+  if (entity.decl->implements && !entity.decl->implements->grad)
+    error.fixes.push_back(called_instead(body, site, entity.decl->implements->model, "its model"));
   return false;
 }
 
@@ -29,6 +38,25 @@ std::vector<Values> stated_results(Body& body, const FunctionEntity& entity, Sou
 }
 
 }  // namespace
+
+void refuse_fn_in_plan(Body& body, const CallSite& site) {
+  constexpr size_t most = 3;
+  Diagnostic& error =
+      body.error("E0109", site.range,
+                 "a plan can call only plans, library functions, and fns over `...` or with a "
+                 "pattern; `" +
+                     site.name + "` is neither");
+  for (const auto& [name, index] : body.file().functions) {
+    const syntax::FunctionDecl& decl = *body.world.functions[index].decl;
+    if (!decl.implements || decl.implements->grad || decl.implements->model != site.name ||
+        decl.name == body.scope->function || error.fixes.size() == most)
+      continue;
+    error.fixes.push_back(called_instead(body, site, name, "a plan of it"));
+  }
+  if (error.fixes.empty())
+    error.fixes.push_back(
+        {"write a plan that implements `" + site.name + "`, and call that", {}, false, ""});
+}
 
 std::vector<Values> call_function(Body& body, const CallSite& site, const FunctionEntity& entity) {
   if (!entity.unreadable && !may_call(body, site, entity))

@@ -94,10 +94,7 @@ bool says_any_type(const syntax::FunctionDecl& decl) {
 bool Instantiation::allowed() {
   const bool library = body_.world.files[entity_.file].library;
   if (!library && body_.scope->is_plan && !body_.scope->instance && !says_any_type(*entity_.decl)) {
-    body_.error("E0109", site_.range,
-                "a plan can call only plans, library functions, and fns over `...` or with a "
-                "pattern; `" +
-                    site_.name + "` is neither");
+    refuse_fn_in_plan(body_, site_);
     return false;
   }
   const Instance* outer = body_.scope->instance;
@@ -154,8 +151,7 @@ bool Instantiation::working_dims() {
   for (size_t i = 0; i < declared.size(); ++i) {
     auto dim = resolve_dim(body_.types(), given[i]);
     if (!dim || declared[i].names.size() != 1) return false;
-    if (!given[i].axes.empty())
-      body_.error("E0305", given[i].range, "after `;` stand names of dims, without axes");
+    named_alone(body_, given[i]);
     dims_[declared[i].names[0]] = *dim;
     instance_.whole.push_back(*dim);
   }

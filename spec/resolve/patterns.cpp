@@ -40,10 +40,7 @@ class PatternReader {
     for (const syntax::SplitExpr& split : site_.pattern->working) {
       auto dim = resolve_dim(body_.types(), split);
       if (dim) read_.working.push_back(*dim);
-      if (!split.axes.empty()) {
-        body_.error("E0305", split.range, "after `;` stand names of dims, without axes");
-        good = false;
-      }
+      good = named_alone(body_, split) && good;
       good = good && dim;
     }
     good = good && bracket_sides(brackets);
@@ -121,7 +118,7 @@ class PatternReader {
     std::vector<Fix>& fixes = body_.world.diagnostics.back().fixes;
     for (auto fix : {in_order(site_.pattern->left[i], body_.type(id)),
                      all_dims(site_.pattern->left[i], body_.type(id)),
-                     declared(site_.pattern->left[i], body_.type(id))})
+                     declared(site_.pattern->left[i], body_.type(id)), swapped(i)})
       if (fix) fixes.push_back(*std::move(fix));
     return good;
   }
@@ -155,6 +152,31 @@ class PatternReader {
     }
     if (other.empty()) return {};
     return Fix{other, {}, false, ""};
+  }
+
+  /// Whether the pattern names the dims of that argument for operand i.
+  bool names_argument(size_t i, size_t argument) const {
+    const std::vector<syntax::SplitExpr>& says = site_.pattern->left[i].dims;
+    const Type& type = body_.type(read_.operands[argument]);
+    return std::equal(says.begin(), says.end(), type.dims.begin(), type.dims.end(),
+                      [](const syntax::SplitExpr& dim, const Split& split) {
+                        return dim.names == split.dim.factors;
+                      });
+  }
+
+  /// `einsum("B M, M F -> B F", w, x)`: a fix with the two arguments exchanged.
+  std::optional<Fix> swapped(size_t i) const {
+    for (size_t j = i + 1; j < site_.args.size(); ++j) {
+      if (!names_argument(i, j) || !names_argument(j, i)) continue;
+      const SourceRange first = site_.args[i].range, second = site_.args[j].range;
+      const Sources& sources = body_.world.sources;
+      return Fix{
+          "give the arguments in the order of the pattern",
+          {{first, std::string(sources.text(second))}, {second, std::string(sources.text(first))}},
+          false,
+          ""};
+    }
+    return {};
   }
 
   /// A fix with the same dims in the order of the operand.
@@ -297,6 +319,15 @@ std::optional<Read> read_pattern(Body& body, const CallSite& site, size_t count,
 }
 
 /// The fix that puts the result's dims into the order of the one operand, whose dims they are.
+bool named_alone(Body& body, const syntax::SplitExpr& split) {
+  if (split.axes.empty()) return true;
+  const std::string text(body.world.sources.text(split.range));
+  const std::string name = text.substr(0, text.find('/'));
+  body.error("E0305", split.range, "after `;` stand names of dims, without axes")
+      .fixes.push_back({"name it alone, `" + name + "`", {{split.range, name}}, false, ""});
+  return false;
+}
+
 static std::optional<Fix> result_in_order(const Body& body, const CallSite& site) {
   const auto& pattern = site.pattern;
   if (!pattern || !pattern->right || pattern->left.size() != 1 || body.inferred()) return {};

@@ -47,4 +47,7 @@ std::optional<size_t> position(const Shape& shape, const Dim& dim);
 /// dim takes the place of one that disappears.
 void align(Body& body, Read& read, const Shape& like);
 
+/// Whether a dim after `;` has no axes; reports them.
+bool named_alone(Body& body, const syntax::SplitExpr& split);
+
 }  // namespace shardproof::resolution

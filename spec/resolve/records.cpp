@@ -52,6 +52,62 @@ std::string names_text(const std::vector<Name>& names) {
   return text;
 }
 
+bool has(const std::vector<Name>& names, const Name& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// The record's field as a layout writes it: with the axes that the layout gives its dims.
+std::string declared_type(const World& world, const Types& field, const Types* layout) {
+  if (field.is_record()) return world.records[static_cast<size_t>(field.record)].name;
+  Type type = field.leaf;
+  if (layout && !layout->is_record()) {
+    if (same_class(type.dtype, layout->leaf.dtype)) type.dtype = layout->leaf.dtype;
+    for (Split& split : type.dims)
+      if (const Split* own = find(layout->leaf, split.dim)) split.axes = own->axes;
+  }
+  return to_string(type);
+}
+
+/// The edits that give a layout the names and dims of its record. None for stacks of records.
+std::optional<Fix> fields_as_declared(const World& world, const syntax::LayoutDecl& decl,
+                                      const Types& record, const Types& layout) {
+  std::vector<Name> missing, extra;
+  for (const Name& name : record.names)
+    if (!has(layout.names, name)) missing.push_back(name);
+  for (const Name& name : layout.names)
+    if (!has(record.names, name)) extra.push_back(name);
+  Fix fix;
+  const auto field = [](const Types& of, const Name& name) {
+    return std::find(of.names.begin(), of.names.end(), name) - of.names.begin();
+  };
+  if (missing.size() == 1 && extra.size() == 1)
+    return Fix{"the record calls it `" + missing[0] + "`",
+               {{world.locate(extra[0], decl.range), missing[0]}},
+               false,
+               ""};
+  if (missing.size() == 1 && extra.empty()) {
+    const size_t i = static_cast<size_t>(field(record, missing[0]));
+    if (i + 1 != record.names.size() || record.fields[i].is_record()) return std::nullopt;
+    const std::string text = missing[0] + ": " + declared_type(world, record.fields[i], nullptr);
+    const SourceRange end{decl.range.file, decl.range.end - 1, decl.range.end - 1};
+    return Fix{"`" + text + "` is missing", {{end, text + " "}}, false, ""};
+  }
+  if (!missing.empty() || !extra.empty()) return std::nullopt;
+  for (const syntax::Group& group : decl.fields)
+    for (const Name& name : group.names) {
+      const Types& own = layout.fields[static_cast<size_t>(field(layout, name))];
+      const Types& declared = record.fields[static_cast<size_t>(field(record, name))];
+      if (own.is_record() || declared.is_record()) continue;
+      const std::string text = declared_type(world, declared, &own);
+      if (same_dims(own.leaf, declared.leaf) && same_class(own.leaf.dtype, declared.leaf.dtype))
+        continue;
+      if (group.names.size() != 1) return std::nullopt;
+      fix.edits.push_back({group.type.range, text});
+      fix.message += (fix.message.empty() ? "write `" : ", `") + name + ": " + text + "`";
+    }
+  return fix.edits.empty() ? std::nullopt : std::optional(fix);
+}
+
 // Compares field by field; a nested layout stands for its record.
 void compare(World& world, const Types& record, const Types& layout, const std::string& path,
              SourceRange range) {
@@ -135,9 +191,9 @@ void check_layouts(World& world) {
     world.records[i].state = RecordEntity::State::bad;
     std::vector<const syntax::Group*> groups;
     for (const syntax::Group& group : entity.layout->fields) groups.push_back(&group);
-    if (record->names != layout->names)
-      if (auto fix = groups_in_order(world.sources, groups, record->names))
-        world.diagnostics.back().fixes.push_back(*std::move(fix));
+    for (auto fix : {groups_in_order(world.sources, groups, record->names),
+                     fields_as_declared(world, *entity.layout, *record, *layout)})
+      if (fix) world.diagnostics.back().fixes.push_back(*std::move(fix));
   }
 }
 

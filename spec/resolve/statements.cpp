@@ -93,9 +93,7 @@ class StatementReader {
 
   void operator()(const syntax::Return& node) {
     FunctionScope& scope = *body_.scope;
-    if (body_.loop)
-      return (void)body_.error("E0109", statement_, "`return` inside a loop",
-                               "write `next` or `emit`");
+    if (body_.loop) return returned_in_loop(node);
     scope.returned = body_.all(node.values);
     scope.has_returned = true;
     scope.return_range = statement_;
@@ -136,6 +134,20 @@ class StatementReader {
   void at(SourceRange range) { statement_ = range; }
 
  private:
+  // It is read as the `next` that it stands for.
+  void returned_in_loop(const syntax::Return& node) {
+    const LoopScope& loop = *body_.loop;
+    const bool carries = !loop.carries.empty() && !loop.has_next;
+    const std::string word = carries ? "next" : "emit";
+    Diagnostic& error = body_.error("E0109", statement_, "`return` inside a loop",
+                                    carries ? "the next value of the carry is given by `next`"
+                                            : "the values of a step are stacked by `emit`");
+    SourceRange range = statement_;
+    range.end = range.begin + static_cast<uint32_t>(std::string_view("return").size());
+    error.fixes.push_back({"write `" + word + "`", {{range, word}}, false, ""});
+    if (carries && loop.kind != syntax::Loop::Kind::pipeline) (*this)(syntax::Next{node.values});
+  }
+
   void declare(const syntax::DimDecl& node, size_t i, const std::vector<Name>& known,
                const std::function<std::optional<ir::Arith>(const syntax::Expr&)>& size) {
     const Name& name = node.names[i];

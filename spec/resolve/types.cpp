@@ -89,7 +89,15 @@ bool check_shape(World& world, const Shape& shape, SourceRange range) {
     }
   bool sum = false, maximum = false;
   for (const auto& [axis, mark] : shape.marks) {
-    if (axes.count(axis)) return refuse("the axis `" + axis + "` splits a dim and also has a mark");
+    if (axes.count(axis)) {
+      refuse("the axis `" + axis + "` splits a dim and also has a mark");
+      world.diagnostics.back().fixes.push_back(
+          {"a value that is split over " + axis + " is no sum over it: leave out one of the two",
+           {},
+           false,
+           ""});
+      return false;
+    }
     sum = sum || mark == Mark::U;
     maximum = maximum || mark == Mark::Max;
   }
@@ -103,7 +111,8 @@ bool resolve_split(const TypeContext& context, const syntax::SplitExpr& split, S
   }
   if (split.kind == syntax::SplitExpr::Kind::ellipsis) {
     if (!context.rest) {
-      context.world.error("E0110", split.range, "`...` is only in a generic function");
+      context.world.error("E0110", split.range, "`...` is only in a generic function")
+          .fixes.push_back({"name each dim, as in `B L M`", {}, false, ""});
       return false;
     }
     for (const Dim& dim : *context.rest) shape.dims.push_back({dim, {}});

@@ -62,6 +62,7 @@ class Parser : Cursor {
   std::vector<SplitExpr> dims(std::string_view close);
   SplitExpr split();
   void split_axes(SplitExpr& split);
+  [[noreturn]] void fail_axes_in_parentheses();
   bool at_marks() const;
   std::vector<MarkExpr> marks();
   MarkExpr mark();

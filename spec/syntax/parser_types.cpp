@@ -23,6 +23,12 @@ TypeExpr Parser::type(bool before_block) {
   TypeExpr result;
   const uint32_t begin = peek().begin;
   const bool dtype = at_word() && is_dtype(peek().text);
+  if (at("[") && at_word(1) && at("]", 2)) {
+    Diagnostic diagnostic = error("E0002", range(peek()), "expected a type, found `[`");
+    diagnostic.fixes.push_back(advice("a stack of records has its dim in brackets, as in `" +
+                                      std::string(peek(1).text) + "[N]`"));
+    fail(std::move(diagnostic));
+  }
   if (!at_word() || (is_reserved(peek().text) && !dtype)) fail("a type");
   result.name = std::string(take().text);
   result.has_dims = dtype || at("[");
@@ -96,8 +102,27 @@ SplitExpr Parser::split() {
   return result;
 }
 
+// `B/(d, t)`: the axes of a tuple, the first of them the major one.
+void Parser::fail_axes_in_parentheses() {
+  Diagnostic diagnostic =
+      error("E0002", range(peek()), "expected an axis, found `(`",
+            "a dim has `/` before each axis that splits it, the major one first");
+  std::string axes;
+  size_t close = pos_ + 1;
+  for (; at(",", close - pos_) || at_word(close - pos_); ++close)
+    if (at_word(close - pos_))
+      axes += (axes.empty() ? "" : "/") + std::string(peek(close - pos_).text);
+  if (at(")", close - pos_) && !axes.empty())
+    diagnostic.fixes.push_back(
+        replace({file_, peek().begin, peek(close - pos_).end}, axes, "write `/" + axes + "`"));
+  fail(std::move(diagnostic));
+}
+
 void Parser::split_axes(SplitExpr& split) {
-  while (accept("/")) split.axes.push_back(name("an axis"));
+  while (accept("/")) {
+    if (at("(")) fail_axes_in_parentheses();
+    split.axes.push_back(name("an axis"));
+  }
   if (at("//")) fail("`/` and an axis", "`//` is a division; `/` stands before each axis");
 }
 

@@ -1,0 +1,113 @@
+// Mistakes of people who begin: each has a fix that proves the plan.
+#include "spec/check/expect_fix.h"
+
+namespace shardproof {
+namespace newcomer_mistakes_test {
+
+const std::string head = "mesh d t\ndim N B L M F\ndim S T = L\n";
+
+const std::string layers =
+    "record Layer { a: f32[M F] b: f32[F M] }\n"
+    "layout LayerT of Layer { a: f32[M F/t] b: f32[F/t M] }\n"
+    "fn layer(x: f32[B M], w: Layer) -> f32[B M] {\n"
+    "    return einsum(\"B F, F M -> B M\", einsum(\"B M, M F -> B F\", x, w.a), w.b)\n}\n"
+    "fn net(x: f32[B M], ws: Layer[N]) -> f32[B M] {\n"
+    "    return scan n in N, c: f32[B M] = x { next layer(c, ws[n]) }\n}\n"
+    "plan layer_t implements layer(x: f32[B/d M], w: LayerT) -> f32[B/d M] {\n"
+    "    h = einsum(\"B/d M, M F/t -> B/d F/t\", x, w.a)\n"
+    "    return all_reduce(\"-> B/d M\", einsum(\"B/d F/t, F/t M -> B/d M {U_t}\", h, w.b))\n}\n"
+    "plan net_t implements net(x: f32[B/d M], ws: LayerT[N]) -> f32[B/d M] {\n"
+    "    return scan n in N, c: f32[B/d M] = x { ";
+
+TEST(NewcomerMistakes, APlanCallsAPlanInPlaceOfItsModel) {
+  expect_fix(head + layers + "next layer(c, ws[n]) }\n}\n", "E0109", "a plan of it, `layer_t`");
+}
+
+TEST(NewcomerMistakes, AnFnCallsTheModelOfAPlan) {
+  expect_help(head +
+                  "fn f(x: f32[B M]) -> f32[B M] { return 2 * x }\n"
+                  "plan p implements f(x: f32[B/d M]) -> f32[B/d M] { return 2 * x }\n"
+                  "fn g(x: f32[B M]) -> f32[B M] { return p(x) }\n",
+              "E0109", "call its model, `f`");
+}
+
+TEST(NewcomerMistakes, AStepOfALoopTakesItsEntryOfAStack) {
+  expect_fix(head + layers + "next layer_t(c, ws) }\n}\n", "E0303",
+             "the entry of this step is `ws[n]`");
+}
+
+TEST(NewcomerMistakes, AReturnInALoopIsItsNext) {
+  expect_fix(head + layers + "return layer_t(c, ws[n]) }\n}\n", "E0109", "write `next`");
+}
+
+TEST(NewcomerMistakes, ArgumentsStandInTheOrderOfThePattern) {
+  expect_fix(head +
+                 "fn f(x: f32[B M], w: f32[M F]) -> f32[B F] { return einsum(\"B M, M F -> B F\", "
+                 "x, w) }\n"
+                 "plan p implements f(x: f32[B/d M], w: f32[M F]) -> f32[B/d F] {\n"
+                 "    return einsum(\"B/d M, M F -> B/d F\", w, x)\n}\n",
+             "E0305", "in the order of the pattern");
+}
+
+TEST(NewcomerMistakes, AResultHasTheNamesOfItsType) {
+  const std::string model =
+      head +
+      "fn f(x: f32[B L], y: f32[B L]) -> f32[B S T] { return einsum(\"B S, B T -> B S T\", x, y) "
+      "}\n"
+      "plan p implements f(x: f32[B/d L], y: f32[B/d L]) -> f32[B/d S T] {\n";
+  expect_fix(model + "    return einsum(\"B/d S, B/d L -> B/d S L\", x, y)\n}\n", "E0302",
+             "name the dims as its type does, `B S T`");
+  expect_fix(model + "    z = einsum(\"B/d S, B/d L -> B/d S L\", x, y)\n    return z\n}\n",
+             "E0302", "name the dims as its type does, `B S T`");
+}
+
+TEST(NewcomerMistakes, ATotalIsOfNumbers) {
+  expect_fix(head +
+                 "record W { a: f32[M F] b: f32[M F] }\n"
+                 "layout Wt of W { a b: f32[M F/t] }\n"
+                 "fn n(g: W) -> f32[] { return total(each sumsq(g)) }\n"
+                 "plan p implements n(g: Wt) -> f32[] { return all_reduce(\"{U_t} -> \", "
+                 "total(\"{U_t}\", g)) }\n",
+             "E0305", "make each field a scalar first, as `each sumsq(g)` does");
+}
+
+TEST(NewcomerMistakes, ALayoutHasTheFieldsOfItsRecord) {
+  const std::string record = head +
+                             "fn f(x: f32[M F]) -> f32[M F] { return x }\n"
+                             "plan p implements f(x: f32[M/d F/t]) -> f32[M/d F/t] { return x }\n"
+                             "record W { a: f32[M F] b: f32[M] }\n";
+  expect_fix(record + "layout Wt of W { a: f32[M F/t] }\n", "E0105", "`b: f32[M]` is missing");
+  expect_fix(record + "layout Wt of W { a: f32[M F/t] bias: f32[M] }\n", "E0105",
+             "the record calls it `b`");
+  expect_fix(record + "layout Wt of W { a: f32[F M/t] b: f32[M] }\n", "E0105",
+             "write `a: f32[M/t F]`");
+}
+
+TEST(NewcomerMistakes, AxesOfATupleStandOneByOne) {
+  expect_fix(head +
+                 "fn f(x: f32[B M]) -> f32[B M] { return x }\n"
+                 "plan p implements f(x: f32[B/(d, t) M]) -> f32[B/d/t M] { return x }\n",
+             "E0002", "write `/d/t`");
+}
+
+TEST(NewcomerMistakes, AWorkedDimIsNamedAlone) {
+  expect_fix(head +
+                 "fn f(x: f32[B M]) -> f32[B M] { return softmax(\"B M; M\", x) }\n"
+                 "plan p implements f(x: f32[B M/t]) -> f32[B M/t] {\n"
+                 "    y = softmax(\"B M; M/t\", all_gather(\"B M/t -> B M\", x))\n"
+                 "    return slice(\"B M -> B M/t\", y)\n}\n",
+             "E0305", "name it alone, `M`");
+}
+
+TEST(NewcomerMistakes, WordsThatHaveNoOneEdit) {
+  expect_help(head + "fn f(x: [W]) -> f32[] { return 1 }\n", "E0002", "as in `W[N]`");
+  expect_help(head + "fn f(x: f32[B M]) -> f32[M] { return sum(\"... M -> M\", x) }\n", "E0110",
+              "name each dim");
+  expect_help(head +
+                  "fn f(x: f32[B M]) -> f32[B M] { return x }\n"
+                  "plan p implements f(x: f32[B/d M]{U_d}) -> f32[B/d M] { return x }\n",
+              "E0110", "leave out one of the two");
+}
+
+}  // namespace newcomer_mistakes_test
+}  // namespace shardproof
