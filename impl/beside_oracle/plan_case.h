@@ -87,6 +87,13 @@ RoundingBounds rounding_bounds(const PlanCase& one, const std::vector<oracle::Te
 /// The same for the dtypes as written; if there is bf16, as if everything were bf16.
 Bounds written_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wanted,
                       const Evaluate& evaluate = shardproof::claimed, unsigned times = 3);
+/// The rounding error of what `evaluate` gives, by this number of perturbed evaluations.
+using BoundsBy = std::function<Bounds(const std::vector<oracle::Tensor>& of,
+                                      const Evaluate& evaluate, unsigned times)>;
+/// The bounds from rounding the model and the plan's own erasure, which may differ: x - x is always
+/// 0, but a sum of its parts is not.
+Bounds wide_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wanted,
+                   const BoundsBy& by);
 /// Whether the bounds would detect a factor of 1.001 on some result, and on all of it.
 bool would_see_a_factor(const std::vector<oracle::Tensor>& wanted, const Bounds& bounds);
 

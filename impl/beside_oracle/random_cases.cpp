@@ -10,7 +10,7 @@ namespace {
 using Tensors = std::vector<oracle::Tensor>;
 
 constexpr int most_runs_of_shrinking = 300;
-constexpr unsigned few = 3, many = 40;  ///< numbers of perturbed evaluations
+constexpr unsigned few = 3;  ///< perturbed evaluations
 
 struct Difference {
   std::string how, what;
@@ -21,7 +21,7 @@ struct Difference {
 struct Way {
   const char* how;
   PlanOptions options;
-  std::function<Bounds(const Tensors& of, const Evaluate& evaluate, unsigned times)> bounds;
+  BoundsBy bounds;
 };
 
 std::vector<Way> ways_of(const PlanCase& one, bool ties, const CaseOptions& options) {
@@ -48,16 +48,6 @@ class NothingClaimed : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The bounds from rounding the model and the plan's own erasure, which may differ: x - x is always
-/// 0, but a sum of its parts is not.
-Bounds wide_bounds(const PlanCase& one, const Tensors& wanted, const Way& way) {
-  Bounds bounds = way.bounds(wanted, shardproof::claimed, many);
-  const Evaluate evaluate = erasure_of(one);
-  const Bounds own = way.bounds(evaluate(point_of(one)), evaluate, many);
-  for (size_t r = 0; r < bounds.size(); ++r) bounds[r] = std::max(bounds[r], own.at(r));
-  return bounds;
-}
-
 /// Most are equal bit for bit; then no bounds are needed.
 std::string beyond_rounding(const PlanCase& one,
                             const std::vector<std::optional<oracle::Tensor>>& got,
@@ -66,7 +56,7 @@ std::string beyond_rounding(const PlanCase& one,
   if (!found.empty()) found = difference(got, wanted, way.bounds(wanted, shardproof::claimed, few));
   if (found.empty()) return "";
   try {
-    return difference(got, wanted, wide_bounds(one, wanted, way));
+    return difference(got, wanted, wide_bounds(one, wanted, way.bounds));
   } catch (const oracle::Error& error) {
     if (error.op == "require" || error.op == "assume") throw NothingClaimed(error.what());
     return found;  // its erasure is undefined: keep the first bounds

@@ -72,6 +72,16 @@ Bounds written_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wa
   return scaled(farthest(one, wanted, 0x1p-9, true, times, evaluate), safety);
 }
 
+Bounds wide_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wanted,
+                   const BoundsBy& by) {
+  constexpr unsigned many = 40;  // perturbed evaluations
+  Bounds bounds = by(wanted, shardproof::claimed, many);
+  const Evaluate evaluate = erasure_of(one);
+  const Bounds own = by(evaluate(point_of(one)), evaluate, many);
+  for (size_t r = 0; r < bounds.size(); ++r) bounds[r] = std::max(bounds[r], own.at(r));
+  return bounds;
+}
+
 bool would_see_a_factor(const std::vector<oracle::Tensor>& wanted, const Bounds& bounds) {
   for (size_t r = 0; r < wanted.size(); ++r)
     for (double x : wanted[r].data)

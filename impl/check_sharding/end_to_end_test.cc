@@ -237,8 +237,10 @@ TEST(EndToEnd, WhatIsNotDecidedExits2AndIsNoError) {
   const Result result = run_with({"-"},
                                  "mesh d\ndim B\n"
                                  "fn same(x: f32[B]) -> f32[B] { return x }\n"
-                                 "plan double_angle implements same(x: f32[B/d]) -> f32[B/d] {\n"
-                                 "    return x + sin(2 * x) - 2 * sin(x) * cos(x)\n}\n");
+                                 "plan five_angles implements same(x: f32[B/d]) -> f32[B/d] {\n"
+                                 "    c = cos(x)\n"
+                                 "    five = c * (16 * pow(c, 4) - 20 * pow(c, 2) + 5)\n"
+                                 "    return x + cos(5 * x) - five\n}\n");
   EXPECT_EQ(result.code, 2);
   EXPECT_NE(result.out.find("unknown[U0003]"), std::string::npos);
 }

@@ -10,6 +10,7 @@ using beside::difference;
 using beside::difference_in_double;
 using beside::draw;
 using beside::draw_inputs;
+using beside::Evaluate;
 using beside::get;
 using beside::mesh_of;
 using beside::PlanCase;
@@ -20,6 +21,7 @@ using beside::run_on;
 using beside::run_on_ranks;
 using beside::same_on_devices;
 using beside::text;
+using beside::wide_bounds;
 using beside::would_see_a_factor;
 using beside::written_bounds;
 

@@ -65,7 +65,11 @@ void rename_targets(Block& block, const Names& renamed) {
   for (Statement& statement : block)
     if (auto* bind = std::get_if<Bind>(&statement.node)) {
       for (Target& target : bind->targets) target.name = renamed.at(target.name);
-      for (Loop& loop : bind->loop) rename_targets(loop.body, renamed);
+      for (Loop& loop : bind->loop) {
+        for (Carry& carry : loop.carries)  // a result may have its carry's name
+          if (renamed.contains(carry.name)) carry.name = renamed.at(carry.name);
+        rename_targets(loop.body, renamed);
+      }
     }
 }
 

@@ -10,7 +10,8 @@ namespace shardproof::properties {
 
 using Rewrite = std::function<void(syntax::File&, laws::Dice&)>;
 
-/// Every value bound in a body gets another name; parameters, results and saved values keep theirs.
+/// Every value bound in a body gets another name, and so does a carry of that name; parameters,
+/// results and saved values keep theirs.
 void rename_values(syntax::File& file, laws::Dice& dice);
 
 /// Adjacent lines of which neither uses the other change places, where the dice show 1 of 2.

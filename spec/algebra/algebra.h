@@ -85,6 +85,12 @@ enum class Fault {
   given_anywhere,        // given.cpp: F([c]) = F(1), even without the factor [c]
   mirror_end,            // mirror.cpp: Sum_v f(v) = Sum_v f(|v| - v)
   sine_square,           // functions.cpp: sin(u)^2 = 1 - cos(u)
+  angle_sum,             // angle.cpp: cos(a + b) = cos a cos b + sin a sin b
+  angle_multiple,        // angle.cpp: cos(k u) for any k is that of the integer below
+  clip_order,            // max.cpp: a clip is the same in either order for any two bounds
+  half_sum,              // opposite.cpp: a sum under [e <= 0] is half of the whole sum
+  congruence,            // congruent.cpp: two functions of one kind are equal, for any arguments
+  covers,                // opposite.cpp: of any two comparisons one holds
   log_of_power,          // functions.cpp: log(x^2) = 2 log(x)
   count_range,           // count.cpp: the number of indices below T is T + 1 for every T
   opposites,             // opposite.cpp: [e <= 0] + [-e <= 0] = 1

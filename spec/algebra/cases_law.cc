@@ -178,12 +178,13 @@ struct Trial {
 };
 Trial try_pair(laws::Dice dice, Fault fault) {
   const auto below = [&](int64_t n) { return static_cast<int>(dice.below(n)); };
-  Algebra a(Budget{1, 400000, 400000}, fault);
+  const int function = below(15);  // clips are in either order above limit 1
+  Algebra a(Budget{function == 1 ? 24 : 1, 400000, 400000}, fault);
   Both x{&a, a.at(a.leaf("x", {}), {}), {}}, y{&a, a.at(a.leaf("y", {}), {}), {}};
   for (int p = -3; p <= 3; ++p)
     for (int q = -3; q <= 3; ++q) x.at.push_back(p / 2.0), y.at.push_back(q / 2.0);
   const Rational n(below(8) - 4, 2), m = below(2) ? n : n + Rational(1, 2);
-  const int function = below(15), first = below(3), second = (first + 1 + below(2)) % 3;
+  const int first = below(3), second = (first + 1 + below(2)) % 3;
   // Roots and products of a sum are multiplied out, and its sign is not looked for.
   const bool alone = function == 10 || function == 12 || function == 13;
   const Both u = below(2) || alone ? x : x + y * number(x, 2);
@@ -214,7 +215,7 @@ TEST(Cases, WhatIsCalledEqualIsEqual) {
 
 TEST(Cases, FindPlantedFaults) {
   for (Fault fault : {Fault::case_implied, Fault::case_product, Fault::case_alone,
-                      Fault::step_denominator, Fault::step_square}) {
+                      Fault::step_denominator, Fault::step_square, Fault::clip_order}) {
     Found found;
     for (uint64_t seed = 0; seed < 1900 && found.fooled == 0; ++seed)
       add(found, try_pair(laws::Dice(seed), fault));

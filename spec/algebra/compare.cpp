@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "spec/algebra/cases.h"
+#include "spec/algebra/congruent.h"
 #include "spec/algebra/engine.h"
 
 namespace shardproof::algebra {
@@ -125,11 +126,14 @@ UnderSums under_sums(Engine& g, Nf e) {
   return result;
 }
 
+/// e by rules that need two values of it at once.
+Nf united(Engine& g, Nf e) { return g.common_angles(g.unite_covers(g.unite_opposites(e))); }
+
 /// The rest of e after terms with equal binder ranges cancel under one sum; 1 if some do not.
 Nf common_binder(Engine& g, Nf e) {
   const UnderSums sums = under_sums(g, e);
   for (Nf body : sums.bodies) {
-    bool vanishes = body == g.zero;
+    bool vanishes = united(g, body) == g.zero;
     for (bool sigmoids : {false, true}) {
       if (vanishes) break;
       auto r = clear_denominators(g, sigmoids ? expand_sigmoids(g, body) : body);
@@ -190,7 +194,7 @@ bool vanishes_in_pieces(Engine& g, Nf e, int depth) {
 }
 
 bool vanishes(Engine& g, Nf residue) {
-  residue = g.unite_opposites(g.older_sums(residue));
+  residue = united(g, g.older_sums(residue));
   if (residue == g.zero) return true;
   auto cleared = clear_denominators(g, residue);
   if (cleared && *cleared == g.zero) return true;
@@ -219,7 +223,9 @@ bool by_cases(Engine& g, Nf residue, int depth) {
 /// [|V| <= w].
 bool on_each_side(Engine& g, Nf e, int depth) {
   const auto sides = depth > 0 ? g.sides_of_threshold(e) : std::nullopt;
-  const auto gone = [&](Nf side) { return vanishes(g, side) || on_each_side(g, side, depth - 1); };
+  const auto gone = [&](Nf side) {
+    return by_cases(g, side, 1) || on_each_side(g, side, depth - 1);
+  };
   return sides && gone(sides->first) && gone(sides->second);
 }
 
@@ -233,14 +239,25 @@ bool in_each_case_of_entries(Engine& g, Nf residue) {
          });
 }
 
+/// Whether e vanishes once the functions in it are one if their arguments are. Not at limit 1: an
+/// argument that is multiplied out needs no assumption if it is a square, which limits above show.
+bool of_equal_arguments(Engine& g, Nf e, int depth) {
+  if (g.budget.limit <= 1) return false;
+  const auto done = [&](Nf rest) {
+    return by_cases(g, rest, 1) || (depth > 1 && of_equal_arguments(g, rest, depth - 1));
+  };
+  const Nf same = with_congruent(g, e, done);
+  return same != e && by_cases(g, same, 3);
+}
+
 }  // namespace
 
 Comparison compare(Algebra& algebra, Nf plan, Nf model) {
   if (plan == model) return Comparison::equal;
   Engine& g = algebra.engine();
   const Nf residue = g.sub(plan, model);
-  const bool equal =
-      by_cases(g, residue, 3) || on_each_side(g, residue, 2) || in_each_case_of_entries(g, residue);
+  const bool equal = by_cases(g, residue, 3) || on_each_side(g, residue, 3) ||
+                     in_each_case_of_entries(g, residue) || of_equal_arguments(g, residue, 2);
   return equal ? Comparison::equal : Comparison::not_shown;
 }
 

@@ -206,6 +206,10 @@ struct Engine {
   bool is_data(AtomId a);
   Nf relu(Nf u);
   Nf odd_even(Op op, Nf u, bool odd);
+  // angle.cpp
+  Nf turning(Op op, Nf u);
+  Nf multiple_angle(Op op, Nf u, int k);
+  Nf common_angles(Nf e);
   std::optional<Nf> fold_sine(const Mono& factors, Rational coef);
   std::optional<Nf> exp_minus_infinity(Nf u);
   std::optional<Nf> complement_of_sigmoid(Nf u);
@@ -244,6 +248,7 @@ struct Engine {
   Nf older_sum(const VarSet& bound, const Mono& factors);
   Nf older_sums(Nf e);
   Nf unite_opposites(Nf e);
+  Nf unite_covers(Nf e);
 
   // mirror.cpp
   struct Reads {
@@ -382,6 +387,7 @@ struct Engine {
   Nf max(VarSet bound, Nf body);
   std::optional<Nf> max_of_function(const VarSet& bound, Nf body);
   Nf maximum(Nf a, Nf b);
+  std::optional<Nf> clip(Nf inside, Nf low);
   bool below_maximum(Nf u);
   bool is_entry_of(AtomId maximum, Nf entry);
   std::optional<Nf> greatest_magnitude(Nf a, Nf b);

@@ -106,6 +106,8 @@ namespace {
 /// log of a factor a^k of a positive product.
 Nf log_of_positive(Engine& g, AtomId a, Rational k) {
   if (g.is_op(a, Op::exp)) return g.scale(g.inner(a), k);
+  if (g.atoms[a].kind == AtomKind::prime)
+    return g.scale(g.log(g.number(static_cast<int64_t>(g.atoms[a].ref))), k);
   if (g.is_op(a, Op::sigmoid))
     return g.scale(g.log(g.add(g.one, g.exp(g.scale(g.inner(a), -1)))), -k);
   if (g.is_op(a, Op::poly)) return g.scale(g.lift(Op::log, {}, g.inner(a)), k);
@@ -245,9 +247,9 @@ Nf Engine::apply(Fn fn, Nf u) {
     case Fn::erf:
       return odd_even(Op::erf, u, true);
     case Fn::sin:
-      return odd_even(Op::sin, u, true);
+      return turning(Op::sin, u);
     case Fn::cos:
-      return odd_even(Op::cos, u, false);
+      return turning(Op::cos, u);
     case Fn::abs:
       return nonnegative(u) ? u : pow(mul(u, u), {1, 2});
     case Fn::floor:

@@ -433,6 +433,8 @@ class Generator {
   /// Powers of the sine and cosine of x or -x.
   E circles(int depth) {
     E x = coin() ? leaf() : expression(depth - 1);
+    if (coin(3)) x = node(Expr::mul, {number(one_of<Rational>({2, 3, {1, 2}, {3, 2}})), x});
+    if (coin(3)) x = node(Expr::add, {x, leaf()});
     E s = node(Expr::pow, {fn(Fn::sin, signed_(x))}, one_of<Rational>({1, 2, 3, 4}));
     E c = node(Expr::pow, {fn(Fn::cos, signed_(x))}, one_of<Rational>({1, 2}));
     return node(coin() ? Expr::add : Expr::mul, {s, c});

@@ -124,9 +124,8 @@ Nf Engine::rebuild(Op op, const VarSet& binders, Nf body) {
     case Op::erf:
       return odd_even(op, body, true);
     case Op::sin:
-      return odd_even(op, body, true);
     case Op::cos:
-      return odd_even(op, body, false);
+      return turning(op, body);
     case Op::floor:
       return floor(body);
     case Op::step:

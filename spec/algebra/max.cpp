@@ -28,6 +28,8 @@ bool is_increasing(Op op) {
 /// max(a, b) = b + relu(a - b); the sign choice of relu makes it symmetric. For associativity,
 /// sorts the operands of nested maxima.
 Nf Engine::maximum(Nf a, Nf b) {
+  if (const auto other = clip(a, b)) return *other;
+  if (const auto other = clip(b, a)) return *other;
   std::vector<Nf> all;
   for (Nf e : {a, b}) {
     const auto known = maxima.find(e.id);
@@ -49,6 +51,20 @@ Nf Engine::maximum(Nf a, Nf b) {
   for (size_t i = 1; i < all.size(); ++i) result = add(all[i], relu(sub(result, all[i])));
   if (std::find(all.begin(), all.end(), result) == all.end()) maxima[result.id] = all;
   return result;
+}
+
+/// minimum(maximum(u, low), high) for maximum(minimum(u, high), low), where low <= high: of the two
+/// orders the one whose u, in a maximum, begins with a positive coefficient.
+std::optional<Nf> Engine::clip(Nf inside, Nf low) {
+  const auto known = maxima.find(scale(inside, -1).id);
+  if (budget.limit <= 1 || !as_number(low) || known == maxima.end() || known->second.size() != 2)
+    return std::nullopt;
+  Nf turned = known->second[0], bound = known->second[1];
+  if (as_number(turned)) std::swap(turned, bound);
+  const auto end = as_number(bound);
+  if (!end || as_number(turned) || terms(turned)[0].coef.sign() > 0) return std::nullopt;
+  if (-*end < *as_number(low) && fault != Fault::clip_order) return std::nullopt;
+  return scale(maximum(bound, scale(maximum(scale(turned, -1), low), -1)), -1);
 }
 
 /// maximum(max x, max -x) = max |x|.

@@ -46,7 +46,8 @@ Nf Engine::lift_sum(const VarSet& bound, const Mono& m) {
   return budget.limit > 1 ? older_sum(bound, m) : lift(Op::sum, bound, monomial(mono(m), 1));
 }
 
-/// Of the sums with [e <= 0] and with [-e <= 0], keeps the older one and expresses the other by it.
+/// Of the sums with [e <= 0] and with [-e <= 0], keeps the older one and expresses the other by it;
+/// if they are one sum, it is half of both.
 Nf Engine::older_sum(const VarSet& bound, const Mono& m) {
   const Nf here = lift(Op::sum, bound, monomial(mono(m), 1));
   for (size_t i = 0; i < m.size(); ++i) {
@@ -59,8 +60,11 @@ Nf Engine::older_sum(const VarSet& bound, const Mono& m) {
     std::sort(turned.begin(), turned.end(),
               [](const Factor& a, const Factor& b) { return a.atom < b.atom; });
     const Nf there = lift(Op::sum, bound, monomial(mono(turned), 1));
-    if (atoms[only_atom(there)].ref >= atoms[only_atom(here)].ref) continue;
+    const bool same =
+        there == here || fault == Fault::half_sum;  // the sum is symmetric: each half of it is
+    if (!same && atoms[only_atom(there)].ref >= atoms[only_atom(here)].ref) continue;
     const Nf rest = mul(both_ways(m[i].atom), fix(without(m, i), 1));
+    if (same) return scale(sum(bound, rest), {1, 2});
     return sub(sum(bound, rest), older_sum(bound, turned));
   }
   return here;
@@ -114,6 +118,34 @@ Nf Engine::unite_opposites(Nf e) {
         product = mul(product, sub(both_ways(f.atom), of_atom(hit->second)));
     }
     result = add(result, mul(product, fix(kept, t.coef)));
+  }
+  return result;
+}
+
+/// [a <= 0] [b <= 0] = [a <= 0] + [b <= 0] - 1, if one of them always holds: for integers a + b <=
+/// 1 is enough.
+Nf Engine::unite_covers(Nf e) {
+  const auto cover = [&](AtomId x, AtomId y) {
+    if (atoms[x].kind != AtomKind::le0 || atoms[y].kind != AtomKind::le0) return false;
+    const Nf a = atoms[x].args[0], b = atoms[y].args[0];
+    if (!integer(a) || !integer(b)) return false;
+    return fault == Fault::covers || at_least(sub(one, add(a, b)), 0);
+  };
+  Nf result = zero;
+  for (const Term& t : Poly(terms(e))) {
+    const Mono m = factors(t.mono);
+    std::optional<std::pair<size_t, size_t>> pair;
+    for (size_t i = 0; i < m.size(); ++i)
+      for (size_t j = 0; j < i && !pair; ++j)
+        if (m[i].exponent.is_one() && m[j].exponent.is_one() && cover(m[i].atom, m[j].atom))
+          pair = {i, j};
+    if (!pair) {
+      result = add(result, monomial(t.mono, t.coef));
+      continue;
+    }
+    const auto [i, j] = *pair;
+    const Nf either = sub(add(of_atom(m[i].atom), of_atom(m[j].atom)), one);
+    result = add(result, unite_covers(mul(either, fix(without(without(m, i), j), t.coef))));
   }
   return result;
 }

@@ -70,6 +70,7 @@ Nf Engine::floor(Nf u) {
   Nf outside = add_all(whole), inside = add_all(rest);
   if (as_number(inside)) return outside;  // in [0, 1)
   if (proper_fraction(inside)) return outside;
+  if (proper_fraction(add(inside, one))) return sub(outside, one);
   if (const auto flat = nested_floor(inside)) return add(outside, floor(*flat));
   return add(outside, lift(Op::floor, {}, inside));
 }

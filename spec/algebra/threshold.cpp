@@ -14,7 +14,9 @@ struct Threshold {
   bool high = false;
 };
 
-std::optional<Threshold> threshold(Engine& g, AtomId a, const VarSet& bound) {
+/// A cut of v; for a bound v it must lie in its range. The part of a free v above a cut that is
+/// beyond the range is empty, and nothing is claimed of it.
+std::optional<Threshold> threshold(Engine& g, AtomId a, const VarSet& bound, bool free = false) {
   if (g.atoms[a].kind != AtomKind::le0 || g.atom_vars[a].size() != 1) return std::nullopt;
   VarId v = g.atom_vars[a][0];
   if (!contains(bound, v)) return std::nullopt;
@@ -24,7 +26,8 @@ std::optional<Threshold> threshold(Engine& g, AtomId a, const VarSet& bound) {
   Nf cut = high ? plus : g.sub(g.one, minus);  // cut - v <= 0, or v - cut + 1 <= 0
   if (!g.integer(cut) || !g.free_of(cut).empty()) return std::nullopt;
   if (g.fault == Fault::threshold_range) return Threshold{v, a, cut, high};
-  if (!g.at_least(cut, 1) || !g.at_least(g.sub(g.vars[v].range, cut), 0)) return std::nullopt;
+  if (!g.at_least(cut, 1)) return std::nullopt;
+  if (!free && !g.at_least(g.sub(g.vars[v].range, cut), 0)) return std::nullopt;
   return Threshold{v, a, cut, high};
 }
 
@@ -33,7 +36,7 @@ std::optional<Threshold> threshold_of_free(Engine& g, Nf e) {
   const VarSet free = g.free_of(e);
   for (const Term& t : Poly(g.terms(e)))
     for (const Factor& f : Mono(g.factors(t.mono)))
-      if (const auto found = threshold(g, f.atom, free)) return found;
+      if (const auto found = threshold(g, f.atom, free, true)) return found;
   return std::nullopt;
 }
 

@@ -8,7 +8,7 @@
 namespace shardproof {
 namespace what_helps_test {
 
-/// The details of the last plan, which is undecided: a double angle is not known.
+/// The details of the last plan, which is undecided: five times an angle is not known.
 std::vector<std::string> details(const std::string& text) {
   Sources sources;
   const FileReader reader = [&](const std::string&) { return std::optional(text); };
@@ -41,7 +41,9 @@ plan layer_t implements layer(x: f32[B D], a: f32[D H/t]) -> f32[B D] {
 }
 )";
 const std::string sum =
-    "    return sum(\"B D ->\", z * z * (2 * cos(z) * cos(z) - cos(2 * z)))\n}\n";
+    "    u = cos(z)\n"
+    "    one = 16 * pow(u, 5) - 20 * pow(u, 3) + 5 * u - cos(5 * z) + 1\n"
+    "    return sum(\"B D ->\", z * z * one)\n}\n";
 
 TEST(WhatHelps, AScanForCallsInARow) {
   const std::string calls = "    x1 = L(x, a)\n    x2 = L(x1, b)\n    z = L(x2, c)\n";
@@ -114,7 +116,8 @@ TEST(WhatHelps, TheFirstResultThatIsNotShown) {
   const auto told = details(
       "mesh t\ndim B\nfn f(x: f32[B]) -> (a b: f32[B]) { return x, x }\nplan f_t implements f(x: "
       "f32[B/t]) -> (a "
-      "b: f32[B/t]) { return x, x * (2 * cos(x) * cos(x) - cos(2 * x)) }\n");
+      "b: f32[B/t]) { return x, x * (16 * pow(cos(x), 5) - 20 * pow(cos(x), 3) + 5 * cos(x) - "
+      "cos(5 * x) + 1) }\n");
   EXPECT_TRUE(says(told, "the first result without a proof: result `b` of f_t"));
 }
 

@@ -52,11 +52,27 @@ Nf operate(algebra::Algebra& a, const std::string& op, const std::vector<Nf>& x)
   throw std::logic_error("a condition inside arithmetic");
 }
 
-/// Constants of the normal distribution with these digits: 1/sqrt(2 pi), sqrt(2/pi), 2/sqrt(pi).
-std::optional<Nf> normal_constant(algebra::Algebra& a, const std::string& text) {
-  if (text == "0.3989422804014327") return a.pow(a.mul(a.number(2), pi(a)), {-1, 2});
-  if (text == "0.7978845608028654") return a.pow(a.div(a.number(2), pi(a)), {1, 2});
-  if (text == "1.1283791670955126") return a.mul(a.number(2), a.pow(pi(a), {-1, 2}));
+/// sqrt(num / den) * sqrt(pi)^roots_of_pi: what a literal with these digits stands for.
+struct Named {
+  const char* digits;
+  int64_t num, den, roots_of_pi;
+};
+constexpr Named constants[] = {
+    {"6.283185307179586", 4, 1, 2},    // 2 pi
+    {"0.3989422804014327", 1, 2, -1},  // 1 / sqrt(2 pi)
+    {"2.5066282746310002", 2, 1, 1},   // sqrt(2 pi)
+    {"0.7978845608028654", 2, 1, -1},  // sqrt(2 / pi)
+    {"1.5957691216057308", 8, 1, -1},  // 2 sqrt(2 / pi)
+    {"1.1283791670955126", 4, 1, -1},  // 2 / sqrt(pi)
+    {"0.7071067811865476", 1, 2, 0},   // 1 / sqrt(2)
+    {"1.4142135623730951", 2, 1, 0},   // sqrt(2)
+};
+
+std::optional<Nf> named_constant(algebra::Algebra& a, const std::string& digits) {
+  for (const Named& known : constants)
+    if (digits == known.digits)
+      return a.mul(a.pow(a.number({known.num, known.den}), {1, 2}),
+                   a.pow(pi(a), {known.roots_of_pi, 2}));
   return std::nullopt;
 }
 
@@ -76,7 +92,7 @@ Nf number(algebra::Algebra& a, const std::string& text) {
   if (text == "true" || text == "false") return a.number(text == "true" ? 1 : 0);
   if (!text.empty() && text[0] == '-') return a.neg(number(a, text.substr(1)));
   if (auto exact = short_decimal(text)) return a.number(*exact);
-  if (auto known = normal_constant(a, text)) return *known;
+  if (auto known = named_constant(a, text)) return *known;
   return constant(a, text);
 }
 

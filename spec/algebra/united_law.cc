@@ -1,0 +1,138 @@
+// Law: what compare() calls equal by rules that need two values at once has equal values: multiples
+// of an angle, comparisons of which one holds, symmetric sums, functions of equal arguments. Each
+// is written in two ways; half of the time one number of the second is changed.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "spec/algebra/algebra.h"
+#include "spec/laws/dice.h"
+#include "spec/laws/holds.h"
+
+namespace shardproof::algebra {
+namespace {
+
+struct Trial {
+  bool right = false, equal = false;
+  std::string text;
+};
+
+struct Draw {
+  laws::Dice dice;
+  Algebra a;
+  bool changed;
+  Draw(laws::Dice words, int limit, Fault fault)
+      : dice(std::move(words)), a(Budget{limit, 400000, 400000}, fault), changed(below(2) == 1) {}
+  int below(int64_t n) { return static_cast<int>(dice.below(n)); }
+  Nf leaf(const std::string& name, bool integer = false) {
+    LeafFacts facts;
+    facts.integer = integer;
+    return a.at(a.leaf(name, {}, facts), {});
+  }
+  Trial trial(Nf one, Nf two, bool right) {
+    return {right, compare(a, one, two) == Comparison::equal,
+            a.show(one) + "\nand\n" + a.show(two)};
+  }
+};
+
+/// cos(k x) and 2 cos^2(k x / 2) - 1.
+Trial multiple(Draw& d) {
+  const int k = 1 + d.below(4);
+  const Rational half(d.changed ? 1 + d.below(9) : k, d.changed ? 1 + d.below(3) : 2);
+  const Nf x = d.leaf("x"), c = d.a.apply(Fn::cos, d.a.mul(x, d.a.number(half)));
+  return d.trial(d.a.apply(Fn::cos, d.a.mul(x, d.a.number(k))),
+                 d.a.sub(d.a.mul(d.a.number(2), d.a.mul(c, c)), d.a.number(1)),
+                 half == Rational(k, 2));
+}
+
+/// cos(x + k y) and cos x cos(k y) - sin x sin(k y).
+Trial sum_of_angles(Draw& d) {
+  const int k = 1 + d.below(3), sign = d.changed && d.below(2) ? 1 : -1;
+  const int other = d.changed && sign < 0 ? k + 1 : k;
+  const Nf x = d.leaf("x"), y = d.leaf("y"), ky = d.a.mul(y, d.a.number(other));
+  const Nf sines = d.a.mul(d.a.apply(Fn::sin, x), d.a.apply(Fn::sin, ky));
+  return d.trial(d.a.apply(Fn::cos, d.a.add(x, d.a.mul(y, d.a.number(k)))),
+                 d.a.add(d.a.mul(d.a.apply(Fn::cos, x), d.a.apply(Fn::cos, ky)),
+                         d.a.mul(sines, d.a.number(sign))),
+                 sign < 0 && other == k);
+}
+
+/// [i >= low] [i <= high] and [i >= low] + [i <= high] - 1; or [i + j <= high] in both.
+Trial covering(Draw& d) {
+  const int low = d.below(7) - 3, high = d.below(7) - 3;
+  const Nf i = d.leaf("i", true), x = d.leaf("x");
+  const Nf above = d.a.le0(d.a.sub(d.a.number(low), i));
+  const Nf top = d.changed ? d.a.add(i, d.leaf("j", true)) : i;
+  const Nf below = d.a.le0(d.a.sub(top, d.a.number(high)));
+  return d.trial(d.a.mul(x, d.a.mul(above, below)),
+                 d.a.mul(x, d.a.sub(d.a.add(above, below), d.a.number(1))),
+                 !d.changed && low <= high + 1);
+}
+
+/// The sum of x[u] y[v] over u <= v, where y is x or not, and half of that over all and over u = v.
+Trial half_of_a_sum(Draw& d) {
+  const Nf K = d.a.size("K");
+  const Leaf x = d.a.leaf("x", {K}), y = d.changed ? d.a.leaf("y", {K}) : x;
+  const Var u = d.a.fresh(K, "u"), v = d.a.fresh(K, "v");
+  const Nf at_u = d.a.at(x, {d.a.var(u)}), at_v = d.a.at(y, {d.a.var(v)}), f = d.a.mul(at_u, at_v);
+  const Nf ordered = d.a.le0(d.a.sub(d.a.var(u), d.a.var(v)));
+  const Nf same = d.a.at(y, {d.a.var(u)});
+  const Nf whole = d.a.add(d.a.sum({u, v}, f), d.a.sum({u}, d.a.mul(at_u, same)));
+  return d.trial(d.a.sum({u, v}, d.a.mul(f, ordered)), d.a.mul(whole, d.a.number({1, 2})),
+                 !d.changed);
+}
+
+/// A function, or an operator on tensors, of x / (x + y) and of 1 - y / (x + k y).
+Trial function_of_equals(Draw& d) {
+  const Nf K = d.a.size("K");
+  LeafFacts positive;
+  positive.positive = true;
+  const Var u = d.a.fresh(K, "u");
+  const Nf x = d.a.at(d.a.leaf("x", {K}, positive), {d.a.var(u)}), y = d.leaf("y");
+  const Nf z = d.a.mul(y, y), k = d.a.number(d.changed ? 2 : 1);
+  const Nf one = d.a.div(x, d.a.add(x, z));
+  const Nf two = d.a.sub(d.a.number(1), d.a.div(z, d.a.add(x, d.a.mul(k, z))));
+  const bool operators = d.below(2) == 1;
+  const auto of = [&](Nf e) {
+    return operators ? d.a.opaque("op", {{{u}, e}}, {d.a.number(0)}) : d.a.apply(Fn::sigmoid, e);
+  };
+  return d.trial(d.a.mul(y, of(one)), d.a.mul(y, of(two)), !d.changed);
+}
+
+Trial try_pair(laws::Dice dice, Fault fault) {
+  const auto rule = dice.below(5);
+  const int limit = rule == 4 || dice.below(2) ? 24 : 1;
+  Draw d(std::move(dice), limit, fault);
+  return rule == 0   ? multiple(d)
+         : rule == 1 ? sum_of_angles(d)
+         : rule == 2 ? covering(d)
+         : rule == 3 ? half_of_a_sum(d)
+                     : function_of_equals(d);
+}
+
+TEST(United, WhatIsCalledEqualIsEqual) {
+  int right = 0, proved = 0, wrong = 0;
+  EXPECT_TRUE(laws::holds("what is called equal is equal", 1'000, 20'000, [&] {
+    const Trial trial = try_pair(laws::Dice(*laws::dice_words(16)), Fault::none);
+    (trial.right ? right : wrong)++;
+    proved += trial.right && trial.equal;
+    if (trial.equal && !trial.right) RC_FAIL(trial.text);
+  }));
+  EXPECT_GT(wrong, 200);
+  EXPECT_GT(proved, right * 3 / 4) << proved << " of " << right;
+}
+
+TEST(United, FindPlantedFaults) {
+  for (Fault fault : {Fault::angle_multiple, Fault::angle_sum, Fault::covers, Fault::half_sum,
+                      Fault::congruence}) {
+    bool fooled = false;
+    for (uint64_t seed = 0; seed < 1000 && !fooled; ++seed) {
+      const Trial trial = try_pair(laws::Dice(seed), fault);
+      fooled = trial.equal && !trial.right;
+    }
+    EXPECT_TRUE(fooled) << static_cast<int>(fault);
+  }
+}
+
+}  // namespace
+}  // namespace shardproof::algebra
