@@ -15,6 +15,7 @@
 #include "spec/check/known_operands.h"
 #include "spec/check/library_call.h"
 #include "spec/check/library_claims.h"
+#include "spec/check/long_texts.h"
 #include "spec/check/needs.h"
 #include "spec/check/notes.h"
 #include "spec/check/owed.h"
@@ -592,9 +593,10 @@ class PlanChecker {
                             model_of(grad.function) + "), and call it here in place of grad(" +
                             name + ")"};
     } else if (backward.report() && backward.report()->verdict == Verdict::refuted &&
-               stops_gradient(grad.function)) {
+               stopped_gradient(grad.function)) {
       Diagnostic& told = tell("E0401", "the gradient of `" + name +
                                            "` is not its model's: it stops one that the model has");
+      told.notes.push_back({*stopped_gradient(grad.function), "the gradient is stopped here"});
       told.details = listing_of(backward);
       for (const Diagnostic& each : backward.report()->diagnostics)
         if (each.counterexample) told.counterexample = each.counterexample;
@@ -617,14 +619,14 @@ class PlanChecker {
     return function.model ? program().functions[*function.model].name : function.name;
   }
 
-  /// Whether the plan, or a plan that it calls, uses stop_grad outside of library functions.
-  bool stops_gradient(size_t f) const {
-    bool found = false;
+  /// The first stop_grad of the plan, or of a plan that it calls, outside of library functions.
+  std::optional<SourceRange> stopped_gradient(size_t f) const {
+    std::optional<SourceRange> found;
     for_each_instr(program().functions[f].body, [&](const ir::Instr& instr) {
-      if (std::holds_alternative<ir::StopGrad>(instr.op))
-        found = found || instr.place.through.empty();
-      if (auto* call = std::get_if<ir::Call>(&instr.op))
-        found = found || stops_gradient(call->function);
+      if (found) return;
+      if (std::holds_alternative<ir::StopGrad>(instr.op) && instr.place.through.empty())
+        found = instr.place.range;
+      if (auto* call = std::get_if<ir::Call>(&instr.op)) found = stopped_gradient(call->function);
     });
     return found;
   }
@@ -765,6 +767,7 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
     tell_aliases(program, diagnostics);
     show_names(program, diagnostics);
     number_indices(diagnostics);
+    shorten_texts(diagnostics);
   };
   explain_names(result.diagnostics_);
   for (PlanReport& plan : result.plans_) explain_names(plan.diagnostics);

@@ -127,6 +127,9 @@ void add_numbers(Diagnostic& diagnostic, const Refutation& refutation, bool grad
 void add_what_is_known(const ir::Program& program, const ir::Function& plan,
                        Diagnostic& diagnostic) {
   const Name& model = program.functions.at(plan.model.value()).name;
+  const auto index = static_cast<size_t>(&plan - program.functions.data());
+  if (auto mask = masked_by_a_number(program, index))
+    diagnostic.details.push_back(*std::move(mask));
   diagnostic.details.push_back(
       "checked: types, layouts and collectives. Not decided: whether the "
       "values are those of `" +

@@ -1,10 +1,12 @@
 #include "spec/check/fixes.h"
 
 #include <algorithm>
-#include <utility>
+#include <set>
 
 #include "spec/check/library_pattern.h"
+#include "spec/check/record_argument.h"
 #include "spec/check/result_type.h"
+#include "spec/rules/words.h"
 
 namespace shardproof {
 namespace {
@@ -44,6 +46,11 @@ std::optional<Edit> edit_of(const Sources& sources, const RefusedOp& refused, co
     case FixHint::Kind::wrap_result:
       return Edit{whole, with_operand(hint.text, sources.text(whole))};
     case FixHint::Kind::replace_pattern:
+      if (constexpr std::string_view bare = "total(";  // its marks may be left out
+          sources.text(whole).starts_with(bare) && sources.text(whole)[bare.size()] != '"') {
+        const auto at = whole.begin + static_cast<uint32_t>(bare.size());
+        return Edit{{whole.file, at, at}, "\"" + hint.text + "\", "};
+      }
       if (auto range = pattern_range(sources, whole)) return Edit{*range, hint.text};
       return std::nullopt;
     case FixHint::Kind::wrap_operand:
@@ -111,6 +118,16 @@ std::optional<Fix> stated_as_it_is(const RefusedOp& refused) {
              "no communication"};
 }
 
+Fix fix_of_hint(const Sources& sources, const RefusedOp& refused, const FixHint& hint) {
+  Fix fix{hint.message, {}, false, ""};
+  if (auto edit = edit_of(sources, refused, hint)) {
+    fix.cost = hint.cost == 0 ? "no communication" : "";
+    fix.edits.push_back(*edit);
+    add_pattern(sources, refused, hint, fix);
+  }
+  return fix;
+}
+
 std::vector<Fix> fixes_of_op(const Sources& sources, const RefusedOp& refused) {
   if (auto fix = stated_as_it_is(refused)) return {*std::move(fix)};
   if (auto fix = reduced_by_fields(sources, refused)) return {*std::move(fix)};
@@ -118,16 +135,73 @@ std::vector<Fix> fixes_of_op(const Sources& sources, const RefusedOp& refused) {
   std::stable_sort(hints.begin(), hints.end(),
                    [](const FixHint& a, const FixHint& b) { return a.cost < b.cost; });
   std::vector<Fix> fixes;
-  for (const FixHint& hint : hints) {
-    Fix fix{hint.message, {}, false, ""};
-    if (auto edit = edit_of(sources, refused, hint)) {
-      fix.cost = hint.cost == 0 ? "no communication" : "";
-      fix.edits.push_back(*edit);
-      add_pattern(sources, refused, hint, fix);
-    }
-    fixes.push_back(std::move(fix));
+  for (const FixHint& hint : hints) fixes.push_back(fix_of_hint(sources, refused, hint));
+  return fixes;
+}
+
+/// The axes on which a value of the plan's signature is {I}.
+std::set<Axis> alike_axes(const ir::Function& plan) {
+  std::set<Axis> axes;
+  const auto add = [&](const Type& type) {
+    for (const auto& [axis, mark] : type.marks)
+      if (mark == Mark::I) axes.insert(axis);
+  };
+  for (const ir::ValueId id : plan.params) add(plan.values.at(id).type);
+  for (const Type& type : plan.results) add(type);
+  return axes;
+}
+
+/// The operand reduced to a copy that is used alike, `-> M {I_t}`, where the plan has such values.
+std::vector<Fix> reduced_alike(const Sources& sources, const ir::Program& program,
+                               const ir::Function& plan, const RefusedOp& refused) {
+  const std::set<Axis> alike = alike_axes(plan);
+  std::vector<Fix> fixes;
+  for (const FixHint& hint : refused.refusal.fixes) {
+    if (hint.kind != FixHint::Kind::wrap_operand || !hint.text.starts_with("all_reduce(") ||
+        hint.operand >= refused.operands.size())
+      continue;
+    const Type& from = refused.operands[hint.operand].type;
+    Type to = from;
+    bool other = false;
+    for (const Axis& axis : alike)
+      if (rules::state(from, axis) == rules::State::U) to.marks[axis] = Mark::I, other = true;
+    if (!other) continue;
+    std::erase_if(to.marks, [](const auto& each) { return each.second == Mark::U; });
+    FixHint again = hint;
+    again.text = "all_reduce(\"" + rules::arrow(program, from, to) + "\", $)";
+    again.message += ", as " + to_string(to.marks);
+    again.pattern = "";
+    fixes.push_back(fix_of_hint(sources, refused, again));
+    fixes.back().guess = true;
   }
   return fixes;
+}
+
+/// `eps: f32[]` of the plan's parameters as `eps: f32[]{I_t}`, for a scalar beside an {I_t} value.
+std::optional<Fix> alike_parameter(const Sources& sources, const ir::Function& plan,
+                                   const RefusedOp& refused) {
+  if (refused.diagnostic.code != "E0203" || !refused.instr || plan.range.file < 0) return {};
+  for (const ir::ValueId id : refused.instr->operands) {
+    if (std::find(plan.params.begin(), plan.params.end(), id) == plan.params.end()) continue;
+    const ir::Value& value = plan.values.at(id);
+    if (!value.type.dims.empty() || !value.type.marks.empty()) continue;
+    const SourceRange rest{plan.range.file, plan.name_range.end, plan.range.end};
+    const std::string written = value.name + ": " + to_string(value.type);
+    const size_t found = sources.text(rest).find(written);
+    if (found == std::string_view::npos) continue;
+    const auto begin = rest.begin + static_cast<uint32_t>(found);
+    Type alike = value.type;
+    for (const Axis& axis : refused.refusal.axes) alike.marks[axis] = Mark::I;
+    Fix fix{"give `" + value.name + "` the type `" + to_string(alike) +
+                "`: its gradient is then summed too",
+            {{{rest.file, begin, begin + static_cast<uint32_t>(written.size())},
+              value.name + ": " + to_string(alike)}},
+            false,
+            ""};
+    fix.guess = true;
+    return fix;
+  }
+  return {};
 }
 
 }  // namespace
@@ -141,8 +215,15 @@ std::vector<Fix> make_fixes(const Sources& sources, const ir::Program& program, 
   // Their edits do what the words of the op say.
   if (!fixes.empty() || (refused.diagnostic.code == "E0218" && !of_result.empty()))
     std::erase_if(of_op, [](const Fix& fix) { return fix.edits.empty(); });
-  for (const std::vector<Fix>* more : {&std::as_const(of_op), &of_result})
-    fixes.insert(fixes.end(), more->begin(), more->end());
+  // A loss that is reduced to a copy counts often in its gradient.
+  if (!of_result.empty() && refused.diagnostic.code == "E0302" &&
+      is_differentiated(program, function))
+    of_op.clear();
+  for (const std::vector<Fix>& more :
+       {of_op, of_result, reduced_alike(sources, program, plan, refused),
+        fixes_of_record_argument(sources, plan, refused)})
+    fixes.insert(fixes.end(), more.begin(), more.end());
+  if (auto fix = alike_parameter(sources, plan, refused)) fixes.push_back(*std::move(fix));
   return fixes;
 }
 

@@ -109,5 +109,104 @@ TEST(NewcomerMistakes, WordsThatHaveNoOneEdit) {
               "E0110", "leave out one of the two");
 }
 
+TEST(NewcomerMistakes, ASumBesideACopyThatIsUsedAlikeIsReducedToOne) {
+  expect_fix(head +
+                 "fn f(x: f32[B M], y: f32[B M]) -> f32[B M] { return x + tanh(y) }\n"
+                 "plan p implements f(x: f32[B M]{I_t}, y: f32[B M]{U_t}) -> f32[B M]{I_t} {\n"
+                 "    return x + tanh(y)\n}\n",
+             "E0207", "reduce before tanh, as {I_t}");
+}
+
+TEST(NewcomerMistakes, AScalarParameterBesideACopyThatIsUsedAlikeHasItsType) {
+  expect_fix(head +
+                 "fn f(x: f32[M], e: f32[]) -> f32[M] { return x * e }\n"
+                 "plan p implements f(x: f32[M]{I_t}, e: f32[]) -> f32[M]{I_t} { return x * e }\n",
+             "E0203", "give `e` the type `f32[]{I_t}`");
+}
+
+TEST(NewcomerMistakes, AResultThatIsNoCopyUsedAlikeHasItsOwnType) {
+  expect_fix(head +
+                 "fn f(x: f32[B M]) -> f32[B M] { return 2 * x }\n"
+                 "plan p implements f(x: f32[B/d M]) -> f32[B/d M]{I_t} { return 2 * x }\n",
+             "E0302", "state the value's type, `f32[B/d M]`");
+}
+
+const std::string training =
+    "mesh d\ndim B M F\n"
+    "record W { a: f32[M F] b: f32[M] }\n"
+    "layout Shards of W { a: f32[M/d F] b: f32[M/d] }\n"
+    "fn loss(w: W, x: f32[B M]) -> f32[] {\n"
+    "    return sum(\"B F -> \", tanh(einsum(\"B M, M F -> B F\", x * w.b, w.a))) / |B|\n}\n"
+    "fn step(w: W, x: f32[B M], lr: f32[]) -> (w1: W) {\n"
+    "    _l, g = value_and_grad(loss wrt w)(w, x)\n    return each sgd(w, g, lr)\n}\n";
+const std::string sharded_loss =
+    "    a = all_gather(\"M/d F -> M F\", w.a)\n    b = all_gather(\"M/d -> M\", w.b)\n"
+    "    return sum(\"B/d F -> {U_d}\", tanh(einsum(\"B/d M, M F -> B/d F\", x * b, a))) / "
+    "|B|\n}\n";
+
+TEST(NewcomerMistakes, ARecordHasTheLayoutThatTheCallExpects) {
+  expect_first_fix(
+      training + "plan loss_d implements loss(w: Shards, x: f32[B/d M]) -> f32[]{U_d} {\n" +
+          sharded_loss +
+          "plan step_d implements step(w: W, x: f32[B/d M], lr: f32[]) -> (w1: W) {\n"
+          "    _l, g = value_and_grad(loss_d wrt w)(w, x)\n    return each sgd(w, g, lr)\n}\n",
+      "E0303", "give `w` the layout that the call expects, `Shards`");
+}
+
+TEST(NewcomerMistakes, AFixOfARecordHasThePatternOfARecord) {
+  expect_fix(head +
+                 "record W { a: f32[M F] b: f32[M F] }\n"
+                 "layout Shards of W { a b: f32[M/d F] }\n"
+                 "fn f(w: W) -> f32[M F] { return w.a + w.b }\n"
+                 "fn g(w: W) -> f32[M F] { return f(w) }\n"
+                 "plan f_d implements f(w: W) -> f32[M F] { return w.a + w.b }\n"
+                 "plan g_d implements g(w: Shards) -> f32[M F] { return f_d(w) }\n",
+             "E0303", "all_gather first");
+}
+
+TEST(NewcomerMistakes, ALossWhoseGradientIsTakenStaysASum) {
+  const std::string text =
+      training + "plan loss_d implements loss(w: Shards, x: f32[B/d M]) -> f32[] {\n" +
+      sharded_loss +
+      "plan step_d implements step(w: Shards, x: f32[B/d M], lr: f32[]) -> (w1: Shards) {\n"
+      "    _l, g = value_and_grad(loss_d wrt w)(w, x)\n    return each sgd(w, g, lr)\n}\n";
+  expect_first_fix(text, "E0302", "the loss of a training step stays a sum");
+  EXPECT_EQ(errors_of(text)[0].fixes.size(), 1u);
+}
+
+TEST(NewcomerMistakes, ATotalCountsACopyOnce) {
+  expect_fix(head +
+                 "record W { a: f32[M F] b: f32[M] }\n"
+                 "layout Wt of W { a: f32[M F/t] b: f32[M] }\n"
+                 "fn n(g: W) -> f32[] { return total(each sumsq(g)) }\n"
+                 "plan p implements n(g: Wt) -> f32[] {\n"
+                 "    return all_reduce(\"{U_t} -> \", total(each sumsq(g)))\n}\n",
+             "E0201", "count it once, `total(\"{U_t}\", ...)`");
+}
+
+TEST(NewcomerMistakes, AStoppedGradientIsShownWhereItStands) {
+  const std::vector<Diagnostic> errors = errors_of(
+      "mesh d\ndim B M\n"
+      "fn loss(w: f32[M], x: f32[B M]) -> f32[] { return sum(\"B M ->\", tanh(x * w)) / |B| }\n"
+      "fn step(w: f32[M], x: f32[B M]) -> f32[M] { return grad(loss wrt w)(w, x, 1.0) }\n"
+      "plan lossd implements loss(w: f32[M], x: f32[B/d M]) -> f32[]{U_d} {\n"
+      "    return sum(\"B/d M -> {U_d}\", tanh(x * stop_grad(w))) / |B|\n}\n"
+      "plan stepd implements step(w: f32[M], x: f32[B/d M]) -> f32[M] {\n"
+      "    return all_reduce(\"M {U_d} -> M\", grad(lossd wrt w)(w, x, 1.0))\n}\n");
+  ASSERT_EQ(errors.size(), 1u);
+  ASSERT_FALSE(errors[0].notes.empty());
+  EXPECT_EQ(errors[0].notes[0].text, "the gradient is stopped here");
+}
+
+TEST(NewcomerMistakes, ALongPatternIsNotPrintedToItsEnd) {
+  std::string many;
+  for (int i = 0; i < 100000; ++i) many += "B ";
+  const std::vector<Diagnostic> errors = errors_of(
+      head + "fn f(x: f32[B M]) -> f32[B M] { return einsum(\"" + many + "-> B M\", x) }\n");
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_LT(errors[0].message.size(), 3000u);
+  EXPECT_THAT(errors[0].message, testing::EndsWith("the operand has the dims `B M`"));
+}
+
 }  // namespace newcomer_mistakes_test
 }  // namespace shardproof

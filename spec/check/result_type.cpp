@@ -1,5 +1,7 @@
 #include "spec/check/result_type.h"
 
+#include <algorithm>
+
 #include "spec/ir/walk.h"
 #include "spec/rules/words.h"
 
@@ -75,14 +77,31 @@ std::vector<Fix> said_in_type(const Sources& sources, const ir::Function& plan,
   if (plan.returned.size() != 1) return {};
   const Type& have = types.at(plan.returned[0]);
   const auto written = written_result(sources, plan);
-  if (!written || !have.dims.empty() || have.marks.empty() || !is_float(have.dtype)) return {};
-  return {{"the loss of a training step stays a sum: say so in the result's type",
+  if (!written || !is_float(have.dtype)) return {};
+  const Type& stated = plan.results[0];
+  const bool alike = std::any_of(stated.marks.begin(), stated.marks.end(), [&](const auto& each) {
+    return each.second == Mark::I && rules::state(have, each.first) == rules::State::R;
+  });
+  const bool loss = have.dims.empty() && !have.marks.empty();
+  if (!loss && !alike) return {};
+  return {{loss ? "the loss of a training step stays a sum: say so in the result's type"
+                : "state the value's type, `" + to_string(have) + "`",
            {{*written, to_string(have)}},
            false,
            ""}};
 }
 
 }  // namespace
+
+bool is_differentiated(const ir::Program& program, size_t function) {
+  bool found = false;
+  for (const ir::Function& each : program.functions)
+    for_each_instr(each.body, [&](const ir::Instr& instr) {
+      const auto* grad = std::get_if<ir::Grad>(&instr.op);
+      found = found || (grad && grad->function == function);
+    });
+  return found;
+}
 
 std::vector<Fix> fixes_of_result(const Sources& sources, const ir::Program& program,
                                  const ir::Function& plan, const std::vector<Type>& types,

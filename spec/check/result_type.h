@@ -10,4 +10,7 @@ std::vector<Fix> fixes_of_result(const Sources& sources, const ir::Program& prog
                                  const ir::Function& plan, const std::vector<Type>& types,
                                  const RefusedOp& refused);
 
+/// Whether a plan of the program takes the gradient of this one.
+bool is_differentiated(const ir::Program& program, size_t function);
+
 }  // namespace shardproof

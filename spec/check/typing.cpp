@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "spec/check/loop_rules.h"
+#include "spec/check/record_argument.h"
 #include "spec/check/whole_pattern.h"
 #include "spec/ir/walk.h"
 #include "spec/rules/fixes.h"
@@ -222,7 +223,7 @@ class Walker {
   }
 
   void expect(ValueId v, const Type& wanted, SourceRange range, const char* code,
-              const std::string& what) {
+              const std::string& what, const std::optional<Layouts>& layouts = std::nullopt) {
     if (poisoned_[v] || agrees(v, wanted)) return;
     Refusal refusal;
     refusal.code = code;
@@ -230,9 +231,10 @@ class Walker {
     refusal.label = mismatch(type(v), wanted);
     refusal.axes = differing_axes(type(v), wanted);
     if (auto hint = rules::conversion(program_, type(v), wanted))
-      refusal.fixes.push_back(*std::move(hint));
+      refusal.fixes.push_back(layouts ? for_the_record(*hint, *layouts) : *hint);
     Diagnostic& diagnostic =
         refuse(refusal, range, nullptr, {{type(v), true, std::nullopt}}, {wanted});
+    result_.refused.back().layouts = layouts;
     for (const Axis& axis : refusal.axes)
       if (auto origin = origin_of_mark(function_, result_.types, v, axis))
         diagnostic.notes.push_back(*origin);
@@ -255,6 +257,10 @@ class Walker {
     for (const auto& [axis, mark] : wanted.marks)
       if (mark == Mark::U && !have.marks.count(axis))
         return "read as a sum over " + axis + ", this copy would count |" + axis + "| times";
+    for (const auto& [axis, mark] : wanted.marks)
+      if (mark == Mark::I && rules::state(have, axis) == rules::State::R)
+        return "the value is right, but its gradient is one term on each device of " + axis +
+               ": nothing in it is {I_" + axis + "}";
     return "this is " + to_string(have);
   }
 
@@ -262,7 +268,8 @@ class Walker {
     for (size_t i = 0; i < instr.operands.size() && i < callee.params.size(); ++i) {
       const ir::Value& param = callee.values.at(callee.params[i]);
       expect(instr.operands[i], param.type, argument_range(instr, i), "E0303",
-             "parameter `" + param.name + "` of " + callee.name);
+             "parameter `" + param.name + "` of " + callee.name,
+             layouts_of_argument(function_, callee, instr, i));
     }
   }
 

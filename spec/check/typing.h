@@ -10,12 +10,18 @@
 namespace shardproof {
 
 /// A refusal with its location; fixes and counterexamples are made from it.
+/// Of a record as an argument: its name where it is a parameter, its layout, and the parameter's.
+struct Layouts {
+  Name record, have, want;
+};
+
 struct RefusedOp {
   Diagnostic diagnostic;
   Refusal refusal;
   const ir::Instr* instr = nullptr;  ///< null: the type of a parameter, result, carry or argument
   std::vector<Operand> operands;
-  std::vector<Type> result_types;  ///< if the source states them
+  std::vector<Type> result_types;                 ///< if the source states them
+  std::optional<Layouts> layouts = std::nullopt;  ///< E0303 of a record
 };
 
 struct Typing {

@@ -318,7 +318,6 @@ std::optional<Read> read_pattern(Body& body, const CallSite& site, size_t count,
   return PatternReader(body, site).run(count, right, brackets);
 }
 
-/// The fix that puts the result's dims into the order of the one operand, whose dims they are.
 bool named_alone(Body& body, const syntax::SplitExpr& split) {
   if (split.axes.empty()) return true;
   const std::string text(body.world.sources.text(split.range));
@@ -328,6 +327,7 @@ bool named_alone(Body& body, const syntax::SplitExpr& split) {
   return false;
 }
 
+/// The fix that puts the result's dims into the order of the one operand, whose dims they are.
 static std::optional<Fix> result_in_order(const Body& body, const CallSite& site) {
   const auto& pattern = site.pattern;
   if (!pattern || !pattern->right || pattern->left.size() != 1 || body.inferred()) return {};

@@ -13,7 +13,7 @@ Refusal twice(const Application& app, size_t field, const Axis& axis, Marks mark
     for (const auto& [each, mark] : operand.type.marks)
       if (mark == Mark::U) marks[each] = mark;
   const std::string text = to_string(marks), n = "|" + axis + "|";
-  FixHint once = advice("count it once: total(\"" + text + "\", ...)");
+  FixHint once = advice("count it once, `total(\"" + text + "\", ...)`");
   once.kind = FixHint::Kind::replace_pattern;
   once.text = text;
   return {.code = "E0201",
