@@ -95,6 +95,7 @@ class PatternReader {
     }
     if (body_.inferred()) {
       if (!groups(text)) return false;
+      as_grouped(*shape, body_.type(id));
       if (!same_set(*shape, body_.type(id))) return mismatch(i, *shape, body_.type(id));
       reorder(*shape, bracket, body_.type(id));
     }
@@ -234,6 +235,15 @@ class PatternReader {
     for (const elaborate::Factor& each : elaborate::factors(body_.world.program, whole))
       names.push_back(each.name);
     return names;
+  }
+
+  // `(G J)` in a generic body is E of its operand, and E is `(G J)`, if `dim E = (G J)`.
+  void as_grouped(Shape& shape, const Type& operand) const {
+    for (Split& split : shape.dims) {
+      if (find(operand, split.dim)) continue;
+      for (const Split& own : operand.dims)
+        if (!find(shape, own.dim) && flat({own.dim}) == flat({split.dim})) split.dim = own.dim;
+    }
   }
 
   // A library body names sets of dims: use the operand's order.
