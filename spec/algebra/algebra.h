@@ -122,6 +122,8 @@ enum class Fault {
   square,                // squares.cpp: a product of two values is a square
   relu_from_any,         // step.cpp: relu(u) = u + [u = -1] for integers of any sign
   extremum_condition,    // indicator.cpp: off + [c] (on - off) is the greater of both for every c
+  any_case,              // by_entries.cpp: [p] >= [q] for any p and q
+  common_factor,         // by_entries.cpp: a product with a factor >= 0 is >= 0
   capture,               // lift.cpp: dependent arguments are not re-opened (only loses proofs)
 };
 

@@ -310,6 +310,10 @@ struct Engine {
   void forget_facts();
   bool positive(Nf e);
   bool positive_in_cases(Nf u, bool strict);
+  // by_entries.cpp
+  bool nonnegative_in_each_case(Nf e);
+  bool nonnegative_product(Nf e);
+  bool bounded_by_entries(Nf e, bool strict);
   std::optional<Nf> base_of_root(Nf e);
   bool nonnegative(Nf e);
   bool integer(Nf e);

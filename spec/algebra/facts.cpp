@@ -193,7 +193,8 @@ bool Engine::positive(Nf e) {
     Nf body = content(e, false).body;
     for (Nf known : declared_positive) result = result || known == body;
   }
-  result = result || bounded_below(e, true) || positive_in_cases(e, true);
+  result =
+      result || bounded_below(e, true) || positive_in_cases(e, true) || bounded_by_entries(e, true);
   positive_cache[e.id] = result;
   return result;
 }
@@ -208,7 +209,9 @@ bool Engine::nonnegative(Nf e) {
     if (!all) break;
   }
   bool result = all || squares.contains(e.id) || at_least(e, 0) || positive(e) ||
-                bounded_below(e, false) || positive_in_cases(e, false);
+                bounded_below(e, false) || positive_in_cases(e, false) ||
+                nonnegative_in_each_case(e) || nonnegative_product(e) ||
+                bounded_by_entries(e, false);
   nonnegative_cache[e.id] = result;
   return result;
 }

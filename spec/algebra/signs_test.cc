@@ -42,6 +42,26 @@ TEST(Signs, TheMaximumOfBothSignsIsAMagnitude) {
   }
 }
 
+TEST(Signs, SumsAreComparedEntryByEntry) {
+  for (Fault fault : {Fault::none, Fault::any_case, Fault::common_factor}) {
+    Signs s(fault);
+    const Nf k = s.a.at(s.a.leaf("k", {}, {true, false, {}, false, false}), {});
+    const Nf width = s.a.size("J"), none = s.a.number(0);
+    const auto from = [&](Nf first, Nf w) {  // sum over j of [width j + first <= k] w
+      const Nf index = s.a.add(s.a.mul(width, s.a.var(s.j)), first);
+      return s.a.sum({s.j}, s.a.mul(s.a.le0(s.a.sub(index, k)), w));
+    };
+    const Nf weight = s.a.apply(Fn::sigmoid, s.at_j);
+    const Nf all = from(none, weight), fewer = from(width, weight);
+    EXPECT_TRUE(s.a.known_nonnegative(s.a.sub(all, fewer)));
+    EXPECT_TRUE(s.a.known_positive(s.a.add(s.a.number({1, 1000}), s.a.sub(all, fewer))));
+    EXPECT_FALSE(s.a.known_positive(s.a.sub(all, fewer)));
+    EXPECT_EQ(s.a.known_nonnegative(s.a.sub(fewer, all)), fault == Fault::any_case);
+    EXPECT_EQ(s.a.known_nonnegative(s.a.sub(from(none, s.at_j), from(width, s.at_j))),
+              fault == Fault::common_factor);
+  }
+}
+
 /// [p e^(k x) + q e^(l x) > 0] at all of these, at points where x is far from equality.
 TEST(Signs, ExponentialsAreComparedByTheirExponents) {
   for (Fault fault : {Fault::none, Fault::exponential_sign}) {
