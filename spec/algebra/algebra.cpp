@@ -165,6 +165,13 @@ std::vector<Algebra::Obligation> Algebra::obligations() const { return engine_->
 std::vector<Nf> Algebra::assumed_ranges() const { return engine_->integral_ranges; }
 
 std::string Algebra::show(Nf e) { return engine_->show(e); }
+std::string Algebra::show_short(Nf e) {
+  constexpr size_t most = 70;
+  std::string text;
+  for (int depth = 4; depth >= 0; --depth)
+    if (text = engine_->show(e, depth); text.size() <= most) return text;
+  return text.substr(0, text.find(' ', most / 2)) + " ...";
+}
 long Algebra::steps() const { return engine_->steps; }
 size_t Algebra::nodes() const {
   return engine_->atoms.size() + engine_->monos.size() + engine_->polys.size();

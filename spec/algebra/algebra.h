@@ -239,6 +239,8 @@ class Algebra {
 
   // Text and statistics.
   std::string show(Nf e);
+  /// As much of it as can be read in a line: what lies deep inside is `..`.
+  std::string show_short(Nf e);
   long steps() const;
   size_t nodes() const;
 

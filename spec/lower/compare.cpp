@@ -119,16 +119,11 @@ IdRanges merged(const ir::Program& program, size_t plan, size_t model, bool part
   return ids;
 }
 
-/// Shortens a text that is too long to read.
-std::string cut(const std::string& text) {
-  return text.size() <= 240 ? text : text.substr(0, 240) + " ...";
-}
-
 using Obligation = Algebra::Obligation;
 using Obligations = std::vector<Obligation>;
 
 std::string text_of(Algebra& a, const Obligation& o) {
-  return cut(a.show(o.base)) + (o.kind == Obligation::positive ? " > 0" : " != 0");
+  return a.show_short(o.base) + (o.kind == Obligation::positive ? " > 0" : " != 0");
 }
 
 Condition condition_of(Algebra& a, const Obligation& o) {
