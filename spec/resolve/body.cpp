@@ -139,10 +139,6 @@ ir::ValueId tensor_of(Body& body, const Argument& argument, const std::string& w
   return ir::no_value;
 }
 
-namespace {
-
-/// The value with its groups as `type` writes them: H and (K D) are the same position. no_value if
-/// the dims differ.
 ir::ValueId regrouped(Body& body, ir::ValueId value, const Type& type, SourceRange range) {
   const ir::Program& program = body.world.program;
   const Type actual = body.type(value);
@@ -163,6 +159,8 @@ ir::ValueId regrouped(Body& body, ir::ValueId value, const Type& type, SourceRan
   if (elaborate::elaborate(program, op, {actual})) return ir::no_value;
   return body.emit(std::move(op), {value}, result, actual.dtype, range, {range});
 }
+
+namespace {
 
 /// `ws[n]` for a stack `ws`, in the loop over its first dim.
 std::optional<Fix> entry_in_loop(const Body& body, const Type& type, const Type& actual,

@@ -138,6 +138,9 @@ class Body {
 
 /// One tensor operand. E0109 for a record. Returns no_value after an error here or earlier.
 ir::ValueId tensor_of(Body& body, const Argument& argument, const std::string& what);
+/// The value with its groups as `type` writes them: H and (K D) are the same position. no_value if
+/// the dims differ.
+ir::ValueId regrouped(Body& body, ir::ValueId value, const Type& type, SourceRange range);
 
 /// The codes to report if `value` does not fit `type`.
 struct FitCodes {

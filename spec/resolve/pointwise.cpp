@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 
+#include "spec/elaborate/elaborate.h"
 #include "spec/resolve/primitives.h"
 
 namespace shardproof::resolution {
@@ -32,9 +33,29 @@ std::string renaming(const Body& body, const std::vector<ir::ValueId>& operands)
   return dims_text(shapes[1]) + " -> " + dims_text(shapes[0]);
 }
 
+// `(G J)` of an operand is E if another one has E, and `dim E = (G J)`.
+void name_groups(Body& body, std::vector<ir::ValueId>& operands, SourceRange range) {
+  const ir::Program& program = body.world.program;
+  for (ir::ValueId& part : operands)
+    for (ir::ValueId whole : operands) {
+      Type named = body.type(part);
+      for (Split& split : named.dims) {
+        if (!split.dim.is_group() || find(body.type(whole), split.dim)) continue;
+        for (const Split& other : body.type(whole).dims)
+          if (!find(named, other.dim) &&
+              elaborate::factors(program, other.dim) == elaborate::factors(program, split.dim))
+            split.dim = other.dim;
+      }
+      if (same_dims(named, body.type(part))) continue;
+      const ir::ValueId renamed = regrouped(body, part, named, range);
+      if (renamed != ir::no_value) part = renamed;
+    }
+}
+
 // The dims of the operand that has all of them. E0305 if there is none.
-std::optional<Shape> joined(Body& body, const std::vector<ir::ValueId>& operands, SourceRange range,
+std::optional<Shape> joined(Body& body, std::vector<ir::ValueId>& operands, SourceRange range,
                             const std::string& op) {
+  name_groups(body, operands, range);
   for (ir::ValueId whole : operands) {
     const bool all = std::all_of(operands.begin(), operands.end(), [&](ir::ValueId part) {
       return has_all(body.type(whole), body.type(part));
@@ -212,7 +233,7 @@ Values binary(Body& body, const std::string& op, const Argument& a, const Argume
               SourceRange range) {
   const BinaryFn fn = ir::binary_named(op).value();
   const std::string what = "`" + op + "`";
-  const std::vector<ir::ValueId> ids = {tensor_of(body, a, what), tensor_of(body, b, what)};
+  std::vector<ir::ValueId> ids = {tensor_of(body, a, what), tensor_of(body, b, what)};
   if (ids[0] == ir::no_value || ids[1] == ir::no_value) return unknown_value();
   auto dtype = common(body, ids, {a.range, b.range}, range, what);
   if (!dtype) return unknown_value();
