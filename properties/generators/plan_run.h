@@ -25,8 +25,8 @@ using beside::wide_bounds;
 using beside::would_see_a_factor;
 using beside::written_bounds;
 
-/// Whether some of four small meshes shows a difference from the claim. Throws where there is none
-/// on which it can be run.
-bool differs_somewhere(PlanCase& one, const std::vector<Divisibility>& conditions);
+/// Whether some of so many small meshes shows a difference from the claim. Throws where there is
+/// none on which it can be run.
+bool differs_somewhere(PlanCase& one, const std::vector<Divisibility>& conditions, int meshes = 4);
 
 }  // namespace shardproof::properties
