@@ -187,10 +187,13 @@ inline bool gives_real(const PointwiseStep& step) {
 /// Division of an integer by 0 is a fault.
 struct Pointwise {
   std::vector<Element> inputs;
-  std::vector<PointwiseStep> steps;  ///< the last step's register is the result
+  std::vector<PointwiseStep> steps;
   Element output = Element::f32;
   bool f64 = false;  ///< compute floats in double; else in float
   Nest nest;
+
+  /// The register of the result: the last step's, or that of the only input.
+  size_t result() const { return inputs.size() + steps.size() - 1; }
 };
 
 /// (inputs): out[kept] = the reduction over `reduced` of the product of the inputs. Sums are

@@ -2,11 +2,15 @@
 
 namespace shardproof::compile {
 
-// The global index along the dim.
+// The global index along the dim; the other dims repeat it without memory of their own.
 void compile(const ir::Iota& op, const Site& site) {
-  const Ref to = site.create();
+  const std::vector<int64_t> extents = site.extents();
   const int64_t first = site.placement().first(site.result_type().dims.at(op.dim));
-  site.compiler.kernel("iota", Iota{to.extents, op.dim, first, to.element}, to, {});
+  Ref to = site.compiler.create(site.element(), {extents.at(op.dim)});
+  site.compiler.kernel("iota", Iota{to.extents, 0, first, to.element}, to, {});
+  to.strides.assign(extents.size(), 0);
+  to.strides[op.dim] = 1;
+  to.extents = extents;
   site.define(to);
 }
 

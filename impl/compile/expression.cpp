@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "kernels/bf16.h"
+
 namespace shardproof::compile {
 
 ExpressionPtr leaf_of(const View& view) {
@@ -102,6 +104,11 @@ class Writer {
       step = {PointwiseFn::constant, real, {}, expression->value, {}};
       return registers_[key] = append(std::move(step));
     }
+    if (const ExpressionPtr same = without_factor(*expression)) {
+      const size_t at = write(same, true);
+      const bool rounds = same->element != expression->element;
+      return registers_[key] = rounds ? rounded(*expression, at) : at;
+    }
     step = {expression->fn, expression->real, {}, 0, expression->tag};
     for (size_t i = 0; i < expression->arguments.size(); ++i)
       step.arguments.push_back(write(expression->arguments[i], wants_real(*expression, i)));
@@ -115,6 +122,37 @@ class Writer {
     if (expression.fn == where && argument == 0) return false;
     return expression.real && expression.fn != to_real && expression.fn != fold &&
            expression.fn != fold_tag;
+  }
+
+  /// x of `x * 1`, which is also how a cast between floats is written; null for others.
+  static ExpressionPtr without_factor(const Expression& expression) {
+    if (expression.fn != PointwiseFn::mul || !expression.real) return nullptr;
+    const auto is_one = [](const ExpressionPtr& each) {
+      return each->kind == Expression::Kind::constant && each->value == 1;
+    };
+    const ExpressionPtr &a = expression.arguments[0], &b = expression.arguments[1];
+    return is_one(b) ? a : is_one(a) ? b : nullptr;
+  }
+
+  /// Whether every value of the register is a bf16 number: rounding does not change it.
+  bool is_bf16(size_t at) const {
+    const Pointwise& program = chain_.program;
+    if (at < program.inputs.size()) return program.inputs[at] == Element::bf16;
+    const PointwiseStep& step = program.steps[at - program.inputs.size()];
+    const auto all_from = [&](size_t first) {
+      return step.real &&
+             std::all_of(step.arguments.begin() + static_cast<std::ptrdiff_t>(first),
+                         step.arguments.end(), [&](size_t each) { return is_bf16(each); });
+    };
+    using enum PointwiseFn;
+    if (step.fn == round_bf16) return true;
+    if (step.fn == constant) {
+      const auto value = static_cast<float>(step.value);
+      return step.real && step.value == value && rounded_to_bf16(value) == value;
+    }
+    if (step.fn == where) return all_from(1);
+    const bool keeps = step.fn == neg || step.fn == abs || step.fn == maximum || step.fn == minimum;
+    return keeps && all_from(0);
   }
 
   size_t input(const Expression& leaf) const {
@@ -135,7 +173,7 @@ class Writer {
   }
 
   size_t rounded(const Expression& expression, size_t at) {
-    if (expression.element == Element::bf16)
+    if (expression.element == Element::bf16 && !is_bf16(at))
       return append({PointwiseFn::round_bf16, true, {at}, 0, {}});
     if (expression.element == Element::f32 && chain_.program.f64)
       return append({PointwiseFn::round_f32, true, {at}, 0, {}});

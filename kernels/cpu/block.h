@@ -34,54 +34,59 @@ void store_as(void* to, int64_t offset, int64_t stride, const From* from, int64_
 
 }  // namespace detail
 
-/// n <= block_size entries, starting at `offset`, with this stride.
+/// n <= block_size entries, starting at `offset`, with this stride; to the block's entries from
+/// `first`.
 template <class R>
 void load(Block<R>& block, Element element, const void* from, int64_t offset, int64_t stride,
-          int64_t n) {
+          int64_t n, int64_t first = 0) {
+  R* reals = block.real + first;
+  int64_t* integers = block.integer + first;
   auto real = [](auto x) { return static_cast<R>(x); };
   auto whole = [](auto x) { return static_cast<int64_t>(x); };
   switch (element) {
     case Element::f64:
-      return detail::load_as<double>(block.real, from, offset, stride, n, real);
+      return detail::load_as<double>(reals, from, offset, stride, n, real);
     case Element::f32:
-      return detail::load_as<float>(block.real, from, offset, stride, n, real);
+      return detail::load_as<float>(reals, from, offset, stride, n, real);
     case Element::bf16:
-      return detail::load_as<uint16_t>(block.real, from, offset, stride, n,
+      return detail::load_as<uint16_t>(reals, from, offset, stride, n,
                                        [](uint16_t x) { return static_cast<R>(bf16_to_f32(x)); });
     case Element::i32:
-      return detail::load_as<int32_t>(block.integer, from, offset, stride, n, whole);
+      return detail::load_as<int32_t>(integers, from, offset, stride, n, whole);
     case Element::u32:
-      return detail::load_as<uint32_t>(block.integer, from, offset, stride, n, whole);
+      return detail::load_as<uint32_t>(integers, from, offset, stride, n, whole);
     case Element::u8:
-      return detail::load_as<uint8_t>(block.integer, from, offset, stride, n, whole);
+      return detail::load_as<uint8_t>(integers, from, offset, stride, n, whole);
     case Element::u64:
-      return detail::load_as<uint64_t>(block.integer, from, offset, stride, n, whole);
+      return detail::load_as<uint64_t>(integers, from, offset, stride, n, whole);
   }
 }
 
 template <class R>
 void store(void* to, Element element, int64_t offset, int64_t stride, const Block<R>& block,
-           int64_t n) {
+           int64_t n, int64_t first = 0) {
+  const R* reals = block.real + first;
+  const int64_t* integers = block.integer + first;
   switch (element) {
     case Element::f64:
-      return detail::store_as<double>(to, offset, stride, block.real, n, [](R x) { return x; });
+      return detail::store_as<double>(to, offset, stride, reals, n, [](R x) { return x; });
     case Element::f32:
-      return detail::store_as<float>(to, offset, stride, block.real, n,
+      return detail::store_as<float>(to, offset, stride, reals, n,
                                      [](R x) { return static_cast<float>(x); });
     case Element::bf16:
-      return detail::store_as<uint16_t>(to, offset, stride, block.real, n,
+      return detail::store_as<uint16_t>(to, offset, stride, reals, n,
                                         [](R x) { return f32_to_bf16(static_cast<float>(x)); });
     case Element::i32:
-      return detail::store_as<int32_t>(to, offset, stride, block.integer, n,
+      return detail::store_as<int32_t>(to, offset, stride, integers, n,
                                        [](int64_t x) { return static_cast<int32_t>(x); });
     case Element::u32:
-      return detail::store_as<uint32_t>(to, offset, stride, block.integer, n,
+      return detail::store_as<uint32_t>(to, offset, stride, integers, n,
                                         [](int64_t x) { return static_cast<uint32_t>(x); });
     case Element::u8:
-      return detail::store_as<uint8_t>(to, offset, stride, block.integer, n,
+      return detail::store_as<uint8_t>(to, offset, stride, integers, n,
                                        [](int64_t x) { return static_cast<uint8_t>(x != 0); });
     case Element::u64:
-      return detail::store_as<uint64_t>(to, offset, stride, block.integer, n,
+      return detail::store_as<uint64_t>(to, offset, stride, integers, n,
                                         [](int64_t x) { return static_cast<uint64_t>(x); });
   }
 }

@@ -23,6 +23,87 @@ int64_t floor_divided(int64_t a, int64_t b, bool& by_zero) {
   return (a % b != 0) && ((a < 0) != (b < 0)) ? q - 1 : q;
 }
 
+/// A step, and the registers of its operands and of its result.
+struct Instruction {
+  const PointwiseStep* step;
+  std::vector<size_t> from;
+  size_t to;
+  bool rounded;  ///< to bf16
+};
+
+/// The steps of a chain on few registers, which stay in the cache: a result's register is free once
+/// its last reader has run. Inputs and constants keep theirs. A rounding to bf16 that alone reads a
+/// step is part of it.
+class Instructions {
+ public:
+  explicit Instructions(const Pointwise& chain) : chain_(chain), inputs_(chain.inputs.size()) {
+    count_readers();
+    registers_ = inputs_;
+    for (size_t k = 0; k < inputs_; ++k) of_.push_back(k);
+    for (size_t i = 0; i < chain.steps.size(); ++i) add(i);
+  }
+
+  std::vector<Instruction> constants, all;
+  size_t registers() const { return registers_; }
+  size_t result() const { return of_.back(); }
+
+ private:
+  const PointwiseStep* step_of(size_t value) const {
+    return value < inputs_ ? nullptr : &chain_.steps[value - inputs_];
+  }
+  bool is_kept(size_t value) const {
+    return value < inputs_ || step_of(value)->fn == PointwiseFn::constant;
+  }
+
+  void count_readers() {
+    readers_.resize(inputs_ + chain_.steps.size());
+    for (const PointwiseStep& step : chain_.steps)
+      for (size_t value : step.arguments) ++readers_[value];
+    ++readers_.back();
+  }
+
+  /// Whether the step rounds the result of the instruction before, which nothing else reads.
+  bool joins(const PointwiseStep& step) const {
+    if (step.fn != PointwiseFn::round_bf16 || all.empty() || all.back().rounded) return false;
+    const size_t value = step.arguments[0];
+    return !is_kept(value) && step_of(value) == all.back().step && readers_[value] == 1 &&
+           gives_real(*step_of(value));
+  }
+
+  void add(size_t i) {
+    const PointwiseStep& step = chain_.steps[i];
+    if (joins(step)) {
+      all.back().rounded = true;
+      return of_.push_back(all.back().to);
+    }
+    Instruction made{&step, {}, 0, false};
+    for (size_t value : step.arguments) made.from.push_back(of_[value]);
+    if (step.fn == PointwiseFn::constant) {
+      made.to = registers_++;
+      constants.push_back(made);
+    } else {
+      made.to = taken();
+      all.push_back(made);
+    }
+    of_.push_back(made.to);
+    for (size_t value : step.arguments)
+      if (--readers_[value] == 0 && !is_kept(value)) free_.push_back(of_[value]);
+  }
+
+  size_t taken() {
+    if (free_.empty()) return registers_++;
+    const size_t last = free_.back();
+    free_.pop_back();
+    return last;
+  }
+
+  const Pointwise& chain_;
+  size_t inputs_, registers_ = 0;
+  std::vector<int64_t> readers_;   ///< by value
+  std::vector<size_t> of_, free_;  ///< by value: its register; registers that no value needs
+};
+
+/// In blocks of entries along the innermost loop, or of whole rows where these are short.
 template <class R>
 class Machine {
  public:
@@ -31,74 +112,139 @@ class Machine {
         nest_(chain.nest),
         out_(out),
         inputs_(inputs),
-        registers_(chain.inputs.size() + chain.steps.size()),
-        repeated_(chain.inputs.size(), -1) {
-    for (size_t i = 0; i < chain.steps.size(); ++i)
-      if (chain.steps[i].fn == PointwiseFn::constant)
-        step(chain.steps[i], registers_[chain.inputs.size() + i], block_size);
+        instructions_(chain),
+        registers_(instructions_.registers()),
+        held_(chain.inputs.size()) {
+    for (const Instruction& constant : instructions_.constants) run(constant, block_size);
   }
 
   void run() {
     const int64_t n = nest_.inner();
-    for_each_row(nest_, [&](const int64_t* at) {
-      for (int64_t first = 0; first < n; first += block_size)
-        block(at, first, std::min(block_size, n - first));
+    const size_t loops = nest_.extents.size();
+    if (loops < 2 || 2 * n > block_size)
+      return for_each_row(nest_, [&](const int64_t* at) {
+        in_blocks(
+            at, n, block_size, [&](size_t k) { return nest_.inner_stride(k); },
+            [](int64_t count) {
+              return Shape{1, count};
+            });
+      });
+    Nest outer = nest_;
+    outer.extents.pop_back();
+    for (std::vector<int64_t>& strides : outer.strides) strides.pop_back();
+    for_each_row(outer, [&](const int64_t* at) {
+      in_blocks(
+          at, outer.inner(), block_size / std::max<int64_t>(n, 1),
+          [&](size_t k) { return outer.inner_stride(k); },
+          [n](int64_t count) {
+            return Shape{count, n};
+          });
     });
   }
 
  private:
-  void block(const int64_t* at, int64_t first, int64_t n) {
-    const size_t inputs = chain_.inputs.size();
-    for (size_t k = 0; k < inputs; ++k) {
-      const int64_t stride = nest_.inner_stride(k + 1);
-      if (stride == 0) {  // one repeated entry: the register may already hold it
-        if (repeated_[k] != at[k + 1])
-          load(registers_[k], chain_.inputs[k], inputs_[k], at[k + 1], 0, block_size);
-        repeated_[k] = at[k + 1];
-      } else {
-        take(k, at[k + 1] + first * stride, stride, n);
-      }
+  /// PackedRows of n entries each.
+  struct Shape {
+    int64_t rows, n;
+    int64_t count() const { return rows * n; }
+    bool operator==(const Shape&) const = default;
+  };
+  /// What an input's register holds.
+  struct Held {
+    int64_t at = -1;
+    Shape shape{0, 0};
+    bool operator==(const Held&) const = default;
+  };
+
+  /// Splits `extent` into blocks of `most`.
+  template <class Stride, class ShapeOf>
+  void in_blocks(const int64_t* at, int64_t extent, int64_t most, Stride stride, ShapeOf shape) {
+    for (int64_t first = 0; first < extent; first += most)
+      block([&](size_t k) { return at[k] + first * stride(k); },
+            shape(std::min(most, extent - first)));
+  }
+
+  template <class At>
+  void block(At at, const Shape& shape) {
+    for (size_t k = 0; k < chain_.inputs.size(); ++k) take(k, at(k + 1), shape);
+    for (const Instruction& each : instructions_.all) run(each, shape.count());
+    give(at(0), shape);
+  }
+
+  /// Between rows of a block.
+  int64_t row_stride(size_t operand, const Shape& shape) const {
+    return shape.rows == 1 ? 0 : nest_.strides[operand][nest_.extents.size() - 2];
+  }
+
+  /// Loads input k from entry `at` on, unless its register holds that.
+  void take(size_t k, int64_t at, Shape shape) {
+    const int64_t stride = nest_.inner_stride(k + 1), rows = row_stride(k + 1, shape);
+    Block<R>& to = registers_[k];
+    if (stride == 0 && rows == 0) shape = {1, block_size};  // one entry: for blocks of any shape
+    if (held_[k] == Held{at, shape}) return;
+    held_[k] = {at, shape};
+    if (stride == 1 && take_rows(to, k, at, {shape.rows, rows, shape.n})) return;
+    for (int64_t r = 0; r < shape.rows; ++r)
+      load(to, chain_.inputs[k], inputs_[k], at + r * rows, stride, shape.n, r * shape.n);
+  }
+  bool take_rows(Block<R>& to, size_t k, int64_t at, const PackedRows& rows) {
+    if constexpr (std::is_same_v<R, float>) {
+      if (!vectors_) return false;
+      if (chain_.inputs[k] == Element::f32)
+        return vectors_->load_rows_f32(to.real, static_cast<const float*>(inputs_[k]) + at, rows),
+               true;
+      if (chain_.inputs[k] == Element::bf16)
+        return vectors_->load_rows_bf16(to.real, static_cast<const uint16_t*>(inputs_[k]) + at,
+                                        rows),
+               true;
     }
-    for (size_t i = 0; i < chain_.steps.size(); ++i)
-      if (chain_.steps[i].fn != PointwiseFn::constant)
-        step(chain_.steps[i], registers_[inputs + i], n);
-    const int64_t stride = nest_.inner_stride(0);
-    give(at[0] + first * stride, stride, n);
+    return false;
   }
 
-  /// Loads n entries of input k, starting at `at`.
-  void take(size_t k, int64_t at, int64_t stride, int64_t n) {
-    if constexpr (std::is_same_v<R, float>)
-      if (vectors_ && chain_.inputs[k] == Element::bf16 && stride == 1)
-        return vectors_->load_bf16(registers_[k].real,
-                                   static_cast<const uint16_t*>(inputs_[k]) + at, n);
-    load(registers_[k], chain_.inputs[k], inputs_[k], at, stride, n);
+  /// Stores the result from entry `at` on.
+  void give(int64_t at, const Shape& shape) {
+    const int64_t stride = nest_.inner_stride(0), rows = row_stride(0, shape);
+    const Block<R>& from = registers_[instructions_.result()];
+    if (stride == 1 && give_rows(from, at, {shape.rows, rows, shape.n})) return;
+    for (int64_t r = 0; r < shape.rows; ++r)
+      store(out_, chain_.output, at + r * rows, stride, from, shape.n, r * shape.n);
   }
-  /// Stores n entries of the result, starting at `at`.
-  void give(int64_t at, int64_t stride, int64_t n) {
-    if constexpr (std::is_same_v<R, float>)
-      if (vectors_ && chain_.output == Element::bf16 && stride == 1)
-        return vectors_->store_bf16(static_cast<uint16_t*>(out_) + at, registers_.back().real, n);
-    store(out_, chain_.output, at, stride, registers_.back(), n);
+  bool give_rows(const Block<R>& from, int64_t at, const PackedRows& rows) {
+    if constexpr (std::is_same_v<R, float>) {
+      if (!vectors_) return false;
+      if (chain_.output == Element::f32)
+        return vectors_->store_rows_f32(static_cast<float*>(out_) + at, from.real, rows), true;
+      if (chain_.output == Element::bf16)
+        return vectors_->store_rows_bf16(static_cast<uint16_t*>(out_) + at, from.real, rows), true;
+    }
+    return false;
   }
 
-  bool is_vector_step(const PointwiseStep& step, Block<R>& to, int64_t n) {
+  void run(const Instruction& instruction, int64_t n) {
+    Block<R>& to = registers_[instruction.to];
+    if (is_vector_step(instruction, to, n)) return;
+    step(instruction, to, n);
+    if (instruction.rounded)
+      for (int64_t i = 0; i < n; ++i) to.real[i] = rounded_to_bf16(static_cast<float>(to.real[i]));
+  }
+
+  bool is_vector_step(const Instruction& instruction, Block<R>& to, int64_t n) {
     if constexpr (std::is_same_v<R, float>) {
       const Block<float>* arguments[3] = {};
-      if (!vectors_ || step.arguments.empty() || step.arguments.size() > 3) return false;
-      for (size_t i = 0; i < step.arguments.size(); ++i) arguments[i] = &arg(step, i);
-      return vectors_->step(step, arguments, to, n);
+      if (!vectors_ || instruction.from.empty() || instruction.from.size() > 3) return false;
+      for (size_t i = 0; i < instruction.from.size(); ++i) arguments[i] = &arg(instruction, i);
+      return vectors_->step(*instruction.step, arguments, to, n, instruction.rounded);
     }
     return false;
   }
 
   using Reals = Eigen::Map<Eigen::Array<R, Eigen::Dynamic, 1>, Eigen::Aligned64>;
   Reals reals(Block<R>& x, int64_t n) { return Reals(x.real, n); }
-  Block<R>& arg(const PointwiseStep& step, size_t i) { return registers_[step.arguments[i]]; }
+  Block<R>& arg(const Instruction& step, size_t i) { return registers_[step.from[i]]; }
 
-  void step(const PointwiseStep& step, Block<R>& to, int64_t n) {
+  void step(const Instruction& instruction, Block<R>& to, int64_t n) {
     using enum PointwiseFn;
-    if (is_vector_step(step, to, n)) return;
+    const PointwiseStep& step = *instruction.step;
     switch (step.fn) {
       case constant:
         if (step.real)
@@ -107,32 +253,35 @@ class Machine {
           std::fill_n(to.integer, n, static_cast<int64_t>(step.value));
         return;
       case where:
-        return choose(step, to, n);
+        return choose(instruction, to, n);
       case to_real:
-        for (int64_t i = 0; i < n; ++i) to.real[i] = static_cast<R>(arg(step, 0).integer[i]);
+        for (int64_t i = 0; i < n; ++i) to.real[i] = static_cast<R>(arg(instruction, 0).integer[i]);
         return;
       case to_integer:
-        for (int64_t i = 0; i < n; ++i) to.integer[i] = static_cast<int64_t>(arg(step, 0).real[i]);
+        for (int64_t i = 0; i < n; ++i)
+          to.integer[i] = static_cast<int64_t>(arg(instruction, 0).real[i]);
         return;
       case to_boolean:
         for (int64_t i = 0; i < n; ++i)
-          to.integer[i] = step.real ? arg(step, 0).real[i] != 0 : arg(step, 0).integer[i] != 0;
+          to.integer[i] =
+              step.real ? arg(instruction, 0).real[i] != 0 : arg(instruction, 0).integer[i] != 0;
         return;
       case round_f32:
-        for (int64_t i = 0; i < n; ++i) to.real[i] = static_cast<float>(arg(step, 0).real[i]);
+        for (int64_t i = 0; i < n; ++i)
+          to.real[i] = static_cast<float>(arg(instruction, 0).real[i]);
         return;
       case round_bf16:
         for (int64_t i = 0; i < n; ++i)
-          to.real[i] = rounded_to_bf16(static_cast<float>(arg(step, 0).real[i]));
+          to.real[i] = rounded_to_bf16(static_cast<float>(arg(instruction, 0).real[i]));
         return;
       case fold:
       case fold_tag:
         for (int64_t i = 0; i < n; ++i) {
-          const auto key = static_cast<uint64_t>(arg(step, 0).integer[i]);
+          const auto key = static_cast<uint64_t>(arg(instruction, 0).integer[i]);
           to.integer[i] = static_cast<int64_t>(
               step.fn == fold_tag
                   ? philox_fold(key, step.tag)
-                  : philox_fold(key, static_cast<uint64_t>(arg(step, 1).integer[i])));
+                  : philox_fold(key, static_cast<uint64_t>(arg(instruction, 1).integer[i])));
         }
         return;
 #define LIBM(name, ...) std::name(__VA_ARGS__)
@@ -140,28 +289,29 @@ class Machine {
                          integer_value, block, exact, algebra, pull)                               \
   case PointwiseFn::id:                                                                            \
     if (step.real) {                                                                               \
-      const Reals x = reals(arg(step, 0), n);                                                      \
+      const Reals x = reals(arg(instruction, 0), n);                                               \
       [[maybe_unused]] const auto each = [](R x) -> R { return value; };                           \
       return put(gives(), to, n, block);                                                           \
     }                                                                                              \
-    return wholes(step, to, n, [](int64_t x) -> int64_t { return (void)x, integer_value; });
-#define SHARDPROOF_BINARY(id, text, binds, takes, gives, role_a, role_b, strict, bits, value,  \
-                          integer_value, exact, algebra, pull_a, pull_b)                       \
-  case PointwiseFn::id:                                                                        \
-    if (step.real) return pairs(values(gives(), to), step, n, [](R a, R b) { return value; }); \
-    return whole_pairs(step, to, n, [](int64_t a, int64_t b, bool& by_zero) -> int64_t {       \
-      return (void)a, (void)b, (void)by_zero, integer_value;                                   \
+    return wholes(instruction, to, n, [](int64_t x) -> int64_t { return (void)x, integer_value; });
+#define SHARDPROOF_BINARY(id, text, binds, takes, gives, role_a, role_b, strict, bits, value,   \
+                          integer_value, exact, algebra, pull_a, pull_b)                        \
+  case PointwiseFn::id:                                                                         \
+    if (step.real)                                                                              \
+      return pairs(values(gives(), to), instruction, n, [](R a, R b) { return value; });        \
+    return whole_pairs(instruction, to, n, [](int64_t a, int64_t b, bool& by_zero) -> int64_t { \
+      return (void)a, (void)b, (void)by_zero, integer_value;                                    \
     });
 #include "spec/ir/pointwise.def"
 #undef LIBM
     }
   }
 
-  void choose(const PointwiseStep& step, Block<R>& to, int64_t n) {
+  void choose(const Instruction& step, Block<R>& to, int64_t n) {
     const int64_t* c = arg(step, 0).integer;
     const Block<R>&a = arg(step, 1), &b = arg(step, 2);
     for (int64_t i = 0; i < n; ++i) {
-      if (step.real)
+      if (step.step->real)
         to.real[i] = c[i] ? a.real[i] : b.real[i];
       else
         to.integer[i] = c[i] ? a.integer[i] : b.integer[i];
@@ -184,17 +334,17 @@ class Machine {
   }
 
   template <class To, class Fn>
-  void pairs(To* to, const PointwiseStep& step, int64_t n, Fn fn) {
+  void pairs(To* to, const Instruction& step, int64_t n, Fn fn) {
     const R *a = arg(step, 0).real, *b = arg(step, 1).real;
     for (int64_t i = 0; i < n; ++i) to[i] = fn(a[i], b[i]);
   }
   template <class Fn>
-  void wholes(const PointwiseStep& step, Block<R>& to, int64_t n, Fn fn) {
+  void wholes(const Instruction& step, Block<R>& to, int64_t n, Fn fn) {
     const int64_t* x = arg(step, 0).integer;
     for (int64_t i = 0; i < n; ++i) to.integer[i] = fn(x[i]);
   }
   template <class Fn>
-  void whole_pairs(const PointwiseStep& step, Block<R>& to, int64_t n, Fn fn) {
+  void whole_pairs(const Instruction& step, Block<R>& to, int64_t n, Fn fn) {
     const int64_t *a = arg(step, 0).integer, *b = arg(step, 1).integer;
     bool by_zero = false;
     for (int64_t i = 0; i < n; ++i) to.integer[i] = fn(a[i], b[i], by_zero);
@@ -205,9 +355,10 @@ class Machine {
   const Nest& nest_;
   void* out_;
   const void* const* inputs_;
+  const Instructions instructions_;
   std::vector<Block<R>> registers_;
   const VectorSteps* const vectors_ = vector_steps(isa());
-  std::vector<int64_t> repeated_;  ///< by input: the entry with which its register is filled
+  std::vector<Held> held_;  ///< by input
 };
 
 void run_whole(const Pointwise& op, void* out, const void* const* inputs) {

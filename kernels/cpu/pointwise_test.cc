@@ -1,9 +1,15 @@
 // Every function of spec/ir/pointwise.def as a kernel of one step, beside the table's value.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <bit>
 #include <cmath>
+#include <cstring>
+#include <random>
 
+#include "kernels/bf16.h"
 #include "kernels/cpu/kernels.h"
+
 namespace shardproof::cpu {
 namespace {
 
@@ -67,6 +73,105 @@ TEST(Pointwise, EveryFunctionOfTwoNumbers) {
     }                                                                                           \
   }
 #include "spec/ir/pointwise.def"
+}
+
+float value_of(const PointwiseStep& step, const std::vector<float>& registers) {
+  const auto x = [&](size_t i) { return registers[step.arguments[i]]; };
+  if (step.fn == PointwiseFn::constant) return static_cast<float>(step.value);
+  if (step.fn == PointwiseFn::neg) return -x(0);
+  if (step.fn == PointwiseFn::round_bf16) return rounded_to_bf16(x(0));
+  if (step.fn == PointwiseFn::add) return x(0) + x(1);
+  if (step.fn == PointwiseFn::mul) return x(0) * x(1);
+  return std::max(x(0), x(1));
+}
+
+/// Up to 30 steps, each of any registers before it, on up to 3 loops; operands may repeat along
+/// some of them, have gaps between rows, and be bf16.
+Pointwise random_chain(std::mt19937& rng) {
+  using enum PointwiseFn;
+  const auto below = [&](size_t n) { return static_cast<size_t>(rng() % n); };
+  Pointwise op;
+  const size_t inputs = 1 + below(4), loops = below(4);
+  for (size_t i = 0; i < inputs; ++i) op.inputs.push_back(below(2) ? Element::f32 : Element::bf16);
+  op.output = below(2) ? Element::f32 : Element::bf16;
+  for (size_t i = 0, steps = below(30); i < steps; ++i) {
+    const PointwiseFn fn =
+        std::array{constant, neg, round_bf16, round_bf16, add, mul, maximum}[below(7)];
+    PointwiseStep step{fn, true, {}, 0.25 * static_cast<double>(below(9)), {}};
+    const size_t arguments = fn == constant ? 0 : fn == neg || fn == round_bf16 ? 1 : 2;
+    for (size_t k = 0; k < arguments; ++k) {  // mostly one of the last three
+      const size_t before = inputs + i, near = std::min<size_t>(before, 3);
+      step.arguments.push_back(below(3) ? before - 1 - below(near) : below(before));
+    }
+    op.steps.push_back(step);
+  }
+  for (size_t d = 0; d < loops; ++d)
+    op.nest.extents.push_back(
+        1 + static_cast<int64_t>(below(d + 1 == loops ? 400 >> (3 * below(3)) : 9)));
+  for (size_t k = 0; k <= inputs; ++k) {
+    std::vector<int64_t> strides(loops);
+    int64_t stride = 1 + static_cast<int64_t>(below(4) == 0);
+    for (size_t d = loops; d-- > 0;) {
+      strides[d] = k > 0 && below(3) == 0 ? 0 : stride;
+      stride *= op.nest.extents[d] + static_cast<int64_t>(below(3) == 0);
+    }
+    op.nest.strides.push_back(strides);
+  }
+  if (op.steps.empty()) op.inputs.resize(1), op.nest.strides.resize(2);
+  return op;
+}
+
+// Red if a register is used again too early, a block of rows starts elsewhere, or an operand that
+// repeats is kept for other rows.
+TEST(Pointwise, ChainsOfAnyShapeAreComputedEntryByEntry) {
+  std::mt19937 rng(3);
+  for (int round = 0; round < 400; ++round) {
+    const Pointwise op = random_chain(rng);
+    std::vector<std::vector<float>> values;
+    std::vector<std::vector<std::byte>> memory;
+    for (size_t k = 0; k < op.nest.strides.size(); ++k) {
+      size_t entries = 1;
+      for (size_t d = 0; d < op.nest.extents.size(); ++d)
+        entries += static_cast<size_t>((op.nest.extents[d] - 1) * op.nest.strides[k][d]);
+      const bool narrow = (k == 0 ? op.output : op.inputs[k - 1]) == Element::bf16;
+      values.emplace_back(entries);
+      memory.emplace_back(entries * 4);
+      for (size_t i = 0; i < entries; ++i) {
+        float& x = values[k][i] = static_cast<float>(static_cast<int>(rng() % 4001) - 2000) / 256;
+        const uint16_t bits = f32_to_bf16(x);
+        if (narrow) x = bf16_to_f32(bits);
+        std::memcpy(&memory[k][i * (narrow ? 2 : 4)], narrow ? static_cast<const void*>(&bits) : &x,
+                    narrow ? 2 : 4);
+      }
+    }
+    std::vector<const void*> inputs;
+    for (size_t k = 1; k < memory.size(); ++k) inputs.push_back(memory[k].data());
+    run(op, memory[0].data(), inputs.data());
+    const int64_t inner = op.nest.inner();
+    for_each_row(op.nest, [&](const int64_t* at) {
+      for (int64_t i = 0; i < inner; ++i) {
+        std::vector<float> registers;
+        const auto place = [&](size_t k) {
+          return static_cast<size_t>(at[k] + i * op.nest.inner_stride(k));
+        };
+        for (size_t k = 1; k < values.size(); ++k) registers.push_back(values[k][place(k)]);
+        for (const PointwiseStep& step : op.steps) registers.push_back(value_of(step, registers));
+        float got = 0;
+        if (op.output == Element::bf16) {
+          uint16_t bits;
+          std::memcpy(&bits, &memory[0][place(0) * 2], 2);
+          got = bf16_to_f32(bits);
+        } else {
+          std::memcpy(&got, &memory[0][place(0) * 4], 4);
+        }
+        const float wanted =
+            op.output == Element::bf16 ? rounded_to_bf16(registers.back()) : registers.back();
+        ASSERT_TRUE(std::bit_cast<uint32_t>(got) == std::bit_cast<uint32_t>(wanted) ||
+                    (std::isnan(got) && std::isnan(wanted)))
+            << "chain " << round << ": " << got << ", not " << wanted;
+      }
+    });
+  }
 }
 
 TEST(Pointwise, IntegersAndTheEndsOfAFunction) {

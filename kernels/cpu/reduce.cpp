@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernels/cpu/block.h"
+#include "kernels/cpu/vector_sums.h"
 
 namespace shardproof::cpu {
 namespace {
@@ -31,7 +32,9 @@ class Reducer {
       : op_(op), out_(out), inputs_(inputs) {}
 
   void run() {
-    if (op_.reduced.count() == 1 || op_.kept.inner() >= op_.reduced.inner())
+    const int64_t kept = neighbours(op_.kept, 1), reduced = neighbours(op_.reduced, 0);
+    const bool longer = op_.kept.inner() >= op_.reduced.inner();
+    if (op_.reduced.count() == 1 || kept > reduced || (kept == reduced && longer))
       along_kept();
     else
       along_reduced();
@@ -45,12 +48,44 @@ class Reducer {
       return block.integer;
   }
 
+  /// How many inputs are contiguous along the innermost loop, if it is worth a block.
+  int64_t neighbours(const Nest& nest, size_t first) const {
+    int64_t count = 0;
+    for (size_t k = 0; nest.inner() >= 8 && k < op_.inputs.size(); ++k)
+      count += nest.inner_stride(first + k) == 1;
+    return count;
+  }
+
+  static constexpr bool floats = std::is_same_v<T, double>;
+
+  void take(Block<double>& to, size_t k, int64_t first, int64_t stride, int64_t n) {
+    if (floats && vectors_ && stride == 1 &&
+        vectors_->load(to.real, op_.inputs[k], inputs_[k], first, n))
+      return;
+    load(to, op_.inputs[k], inputs_[k], first, stride, n);
+  }
+
+  /// sum[i] += x[i]
+  void add(T* sum, const T* x, int64_t n) const {
+    if constexpr (floats)
+      if (vectors_) return vectors_->add(sum, x, n);
+    for (int64_t i = 0; i < n; ++i) sum[i] += x[i];
+  }
+  void add_in_lanes(T* lanes, const T* x, int64_t n) const {
+    if constexpr (floats)
+      if (vectors_) return vectors_->add_in_lanes(lanes, x, n);
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+      for (int64_t j = 0; j < 8; ++j) lanes[j] += x[i + j];
+    for (; i < n; ++i) lanes[0] += x[i];
+  }
+
   /// The product of the inputs at n entries: input k starts at offsets[k] and moves by its stride.
   const T* product(const std::vector<int64_t>& offsets, const Nest& nest, size_t shift, int64_t n) {
     T* result = entries(product_);
     for (size_t k = 0; k < op_.inputs.size(); ++k) {
       Block<double>& to = k == 0 ? product_ : factor_;
-      load(to, op_.inputs[k], inputs_[k], offsets[k], nest.inner_stride(k + shift), n);
+      take(to, k, offsets[k], nest.inner_stride(k + shift), n);
       if (k > 0)
         for (int64_t i = 0; i < n; ++i) result[i] *= entries(factor_)[i];
     }
@@ -74,7 +109,7 @@ class Reducer {
             const T* x = product(offsets, op_.kept, 1, count);
             T* sum = entries(sum_);
             if (op_.fn == Reduction::sum)
-              for (int64_t i = 0; i < count; ++i) sum[i] += x[i];
+              add(sum, x, count);
             else
               for (int64_t i = 0; i < count; ++i) sum[i] = joined(op_.fn, sum[i], x[i]);
           }
@@ -112,10 +147,7 @@ class Reducer {
     T lanes[8];
     std::fill_n(lanes, 8, neutral<T>(op_.fn));
     if (op_.fn == Reduction::sum) {
-      int64_t i = 0;
-      for (; i + 8 <= count; i += 8)
-        for (int64_t j = 0; j < 8; ++j) lanes[j] += x[i + j];
-      for (; i < count; ++i) lanes[0] += x[i];
+      add_in_lanes(lanes, x, count);
     } else {
       for (int64_t i = 0; i < count; ++i) lanes[i % 8] = joined(op_.fn, lanes[i % 8], x[i]);
     }
@@ -127,6 +159,7 @@ class Reducer {
   const Reduce& op_;
   void* out_;
   const void* const* inputs_;
+  const VectorSums* const vectors_ = vector_sums(isa());
   Block<double> product_, factor_, sum_;
 };
 

@@ -27,12 +27,41 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Floats = hn::ScalableTag<float>;
 
+/// To the nearest bf16, ties to even; NaN stays NaN.
+struct Narrow {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    const hn::RebindToUnsigned<D> du;
+    const auto bits = hn::BitCast(du, x);
+    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
+    const auto up = hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7fff)));
+    const auto quiet = hn::Or(bits, hn::Set(du, 0x400000));
+    const auto either = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), quiet, up);
+    return hn::BitCast(d, hn::And(either, hn::Set(du, 0xffff0000)));
+  }
+};
+struct Same {
+  template <class D, class V>
+  HWY_INLINE V operator()(D, V x) const {
+    return x;
+  }
+};
+
 /// In full vectors: blocks have room for them.
-template <class Fn>
-void mapped(const Block<float>& x, Block<float>& to, int64_t n, Fn fn) {
+template <class End, class Fn>
+HWY_INLINE bool mapped(int64_t n, Block<float>& to, End end, Fn fn, const Block<float>& x) {
   const Floats d;
   for (int64_t i = 0; i < n; i += static_cast<int64_t>(hn::Lanes(d)))
-    hn::Store(fn(d, hn::Load(d, x.real + i)), d, to.real + i);
+    hn::Store(end(d, fn(d, hn::Load(d, x.real + i))), d, to.real + i);
+  return true;
+}
+template <class End, class Fn>
+HWY_INLINE bool mapped(int64_t n, Block<float>& to, End end, Fn fn, const Block<float>& a,
+                       const Block<float>& b) {
+  const Floats d;
+  for (int64_t i = 0; i < n; i += static_cast<int64_t>(hn::Lanes(d)))
+    hn::Store(end(d, fn(d, hn::Load(d, a.real + i), hn::Load(d, b.real + i))), d, to.real + i);
+  return true;
 }
 
 /// Handles NaN and numbers far above overflow, which Highway's exp does not.
@@ -50,66 +79,70 @@ struct Tanh {
     return hn::IfThenElse(hn::IsNaN(x), x, y);
   }
 };
-struct Sqrt {
-  template <class D, class V>
-  HWY_INLINE V operator()(D, V x) const {
-    return hn::Sqrt(x);
-  }
-};
-struct InverseSqrt {
-  template <class D, class V>
-  HWY_INLINE V operator()(D d, V x) const {
-    return hn::Div(hn::Set(d, 1.0f), hn::Sqrt(x));
-  }
-};
+#define SHARDPROOF_FUNCTION(name, parameters, value) \
+  struct name {                                      \
+    template <class D, class V>                      \
+    HWY_INLINE V operator() parameters const {       \
+      return value;                                  \
+    }                                                \
+  };
+SHARDPROOF_FUNCTION(Neg, (D, V x), hn::Neg(x))
+SHARDPROOF_FUNCTION(Abs, (D, V x), hn::Abs(x))
+SHARDPROOF_FUNCTION(Sqrt, (D, V x), hn::Sqrt(x))
+SHARDPROOF_FUNCTION(InverseSqrt, (D d, V x), hn::Div(hn::Set(d, 1.0f), hn::Sqrt(x)))
+SHARDPROOF_FUNCTION(Add, (D, V a, V b), hn::Add(a, b))
+SHARDPROOF_FUNCTION(Sub, (D, V a, V b), hn::Sub(a, b))
+SHARDPROOF_FUNCTION(Mul, (D, V a, V b), hn::Mul(a, b))
+SHARDPROOF_FUNCTION(Div, (D, V a, V b), hn::Div(a, b))
+SHARDPROOF_FUNCTION(Most, (D, V a, V b), hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(b)), b, a))
+SHARDPROOF_FUNCTION(Least, (D, V a, V b), hn::IfThenElse(hn::Or(hn::Lt(b, a), hn::IsNaN(b)), b, a))
+#undef SHARDPROOF_FUNCTION
 
-float rounded_to_bf16(float x) {
-  uint32_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  const uint32_t up = (bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000;
-  const uint32_t kept = x == x ? up : (bits & 0xffff0000) | 0x400000;
-  float result;
-  memcpy(&result, &kept, sizeof result);
-  return result;
-}
-
-#define SHARDPROOF_STEP(name, to, value)               \
-  if (fn == PointwiseFn::name) {                       \
-    for (int64_t i = 0; i < n; ++i) (to)[i] = (value); \
-    return true;                                       \
-  }
-
-bool of_reals(PointwiseFn fn, const Block<float>* const* x, Block<float>& result, int64_t n) {
-  const float* HWY_RESTRICT a = x[0]->real;
-  float* HWY_RESTRICT to = result.real;
-  SHARDPROOF_STEP(neg, to, -a[i])
-  SHARDPROOF_STEP(abs, to, std::fabs(a[i]))
-  SHARDPROOF_STEP(round_bf16, to, rounded_to_bf16(a[i]))
-  SHARDPROOF_STEP(round_f32, to, a[i])
-  if (fn == PointwiseFn::exp) return mapped(*x[0], result, n, Exp()), true;
-  if (fn == PointwiseFn::tanh) return mapped(*x[0], result, n, Tanh()), true;
-  if (fn == PointwiseFn::sqrt) return mapped(*x[0], result, n, Sqrt()), true;
-  if (fn == PointwiseFn::rsqrt) return mapped(*x[0], result, n, InverseSqrt()), true;
+template <class End>
+bool of_one(PointwiseFn fn, const Block<float>& x, Block<float>& to, int64_t n, End end) {
+#define SHARDPROOF_STEP(name, Fn, Then) \
+  if (fn == PointwiseFn::name) return mapped(n, to, Then, Fn(), x);
+  SHARDPROOF_STEP(neg, Neg, end)
+  SHARDPROOF_STEP(abs, Abs, end)
+  SHARDPROOF_STEP(exp, Exp, end)
+  SHARDPROOF_STEP(tanh, Tanh, end)
+  SHARDPROOF_STEP(sqrt, Sqrt, end)
+  SHARDPROOF_STEP(rsqrt, InverseSqrt, end)
+  SHARDPROOF_STEP(round_f32, Same, end)
+  SHARDPROOF_STEP(round_bf16, Narrow, Same())
+#undef SHARDPROOF_STEP
   return false;
 }
 
-bool of_pairs(PointwiseFn fn, const Block<float>* const* x, Block<float>& result, int64_t n) {
-  const float* HWY_RESTRICT a = x[0]->real;
-  const float* HWY_RESTRICT b = x[1]->real;
-  float* HWY_RESTRICT to = result.real;
-  int64_t* HWY_RESTRICT truth = result.integer;
-  SHARDPROOF_STEP(add, to, a[i] + b[i])
-  SHARDPROOF_STEP(sub, to, a[i] - b[i])
-  SHARDPROOF_STEP(mul, to, a[i] * b[i])
-  SHARDPROOF_STEP(div, to, a[i] / b[i])
-  SHARDPROOF_STEP(maximum, to, (a[i] < b[i] || b[i] != b[i]) ? b[i] : a[i])
-  SHARDPROOF_STEP(minimum, to, (b[i] < a[i] || b[i] != b[i]) ? b[i] : a[i])
-  SHARDPROOF_STEP(eq, truth, a[i] == b[i])
-  SHARDPROOF_STEP(ne, truth, a[i] != b[i])
-  SHARDPROOF_STEP(lt, truth, a[i] < b[i])
-  SHARDPROOF_STEP(gt, truth, a[i] > b[i])
-  SHARDPROOF_STEP(le, truth, a[i] <= b[i])
-  SHARDPROOF_STEP(ge, truth, a[i] >= b[i])
+template <class End>
+bool of_two(PointwiseFn fn, const Block<float>& a, const Block<float>& b, Block<float>& to,
+            int64_t n, End end) {
+#define SHARDPROOF_STEP(name, Fn) \
+  if (fn == PointwiseFn::name) return mapped(n, to, end, Fn(), a, b);
+  SHARDPROOF_STEP(add, Add)
+  SHARDPROOF_STEP(sub, Sub)
+  SHARDPROOF_STEP(mul, Mul)
+  SHARDPROOF_STEP(div, Div)
+  SHARDPROOF_STEP(maximum, Most)
+  SHARDPROOF_STEP(minimum, Least)
+#undef SHARDPROOF_STEP
+  return false;
+}
+
+bool compared(PointwiseFn fn, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b,
+              int64_t* HWY_RESTRICT to, int64_t n) {
+#define SHARDPROOF_STEP(name, symbol)                         \
+  if (fn == PointwiseFn::name) {                              \
+    for (int64_t i = 0; i < n; ++i) to[i] = a[i] symbol b[i]; \
+    return true;                                              \
+  }
+  SHARDPROOF_STEP(eq, ==)
+  SHARDPROOF_STEP(ne, !=)
+  SHARDPROOF_STEP(lt, <)
+  SHARDPROOF_STEP(gt, >)
+  SHARDPROOF_STEP(le, <=)
+  SHARDPROOF_STEP(ge, >=)
+#undef SHARDPROOF_STEP
   return false;
 }
 
@@ -121,32 +154,83 @@ void chosen(const Block<float>* const* x, Block<float>& result, int64_t n) {
   for (int64_t i = 0; i < n; ++i) to[i] = c[i] != 0 ? a[i] : b[i];
 }
 
-bool step(const PointwiseStep& step, const Block<float>* const* x, Block<float>& to, int64_t n) {
+template <class End>
+bool step_then(const PointwiseStep& step, const Block<float>* const* x, Block<float>& to, int64_t n,
+               End end) {
+  if (step.arguments.size() == 1) return of_one(step.fn, *x[0], to, n, end);
+  return step.arguments.size() == 2 && of_two(step.fn, *x[0], *x[1], to, n, end);
+}
+
+bool step(const PointwiseStep& step, const Block<float>* const* x, Block<float>& to, int64_t n,
+          bool rounded) {
   if (!step.real) return false;
+  if (rounded) return step_then(step, x, to, n, Narrow());
   if (step.fn == PointwiseFn::where) return chosen(x, to, n), true;
-  if (step.arguments.size() == 1) return of_reals(step.fn, x, to, n);
-  return step.arguments.size() == 2 && of_pairs(step.fn, x, to, n);
+  return step_then(step, x, to, n, Same()) ||
+         (step.arguments.size() == 2 && compared(step.fn, x[0]->real, x[1]->real, to.integer, n));
 }
 
-void load_bf16(float* HWY_RESTRICT to, const uint16_t* HWY_RESTRICT from, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) {
-    const uint32_t bits = static_cast<uint32_t>(from[i]) << 16;
-    memcpy(to + i, &bits, sizeof bits);
+/// Calls each(tag, i) for full vectors from entry i on, then for single entries.
+template <class Each>
+HWY_INLINE void for_each_vector(int64_t n, Each each) {
+  const Floats d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) each(d, i);
+  for (; i < n; ++i) each(hn::CappedTag<float, 1>(), i);
+}
+
+template <class D>
+HWY_INLINE auto loaded(D d, const float* from) {
+  return hn::LoadU(d, from);
+}
+template <class D>
+HWY_INLINE auto loaded(D d, const uint16_t* from) {
+  const hn::RebindToUnsigned<D> du;
+  const hn::Rebind<uint16_t, D> narrow;
+  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, hn::LoadU(narrow, from))));
+}
+template <class D, class V>
+HWY_INLINE void stored(D d, V x, float* to) {
+  hn::StoreU(x, d, to);
+}
+template <class D, class V>
+HWY_INLINE void stored(D d, V x, uint16_t* to) {
+  const hn::RebindToUnsigned<D> du;
+  const hn::Rebind<uint16_t, D> narrow;
+  const auto bits = hn::ShiftRight<16>(hn::BitCast(du, Narrow()(d, x)));
+  hn::StoreU(hn::TruncateTo(narrow, bits), narrow, to);
+}
+
+/// Rows of `from`, each of n entries and one after the other, to rows of `to`.
+template <class To, class From>
+HWY_INLINE void move_rows(To* to, int64_t to_stride, const From* from, int64_t from_stride,
+                          int64_t count, int64_t n) {
+  for (int64_t r = 0; r < count; ++r) {
+    To* into = to + r * to_stride;
+    const From* row = from + r * from_stride;
+    for_each_vector(n,
+                    [=](auto d, int64_t i) HWY_ATTR { stored(d, loaded(d, row + i), into + i); });
   }
 }
 
-void store_bf16(uint16_t* HWY_RESTRICT to, const float* HWY_RESTRICT from, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) {
-    uint32_t bits;
-    memcpy(&bits, from + i, sizeof bits);
-    const uint32_t up = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
-    to[i] = static_cast<uint16_t>((bits & 0x7fffffff) > 0x7f800000 ? (bits >> 16) | 0x40 : up);
-  }
+void load_bf16(float* to, const uint16_t* from, int64_t n) { move_rows(to, 0, from, 0, 1, n); }
+void store_bf16(uint16_t* to, const float* from, int64_t n) { move_rows(to, 0, from, 0, 1, n); }
+void load_rows_f32(float* to, const float* from, const PackedRows& rows) {
+  move_rows(to, rows.n, from, rows.stride, rows.count, rows.n);
+}
+void load_rows_bf16(float* to, const uint16_t* from, const PackedRows& rows) {
+  move_rows(to, rows.n, from, rows.stride, rows.count, rows.n);
+}
+void store_rows_f32(float* to, const float* from, const PackedRows& rows) {
+  move_rows(to, rows.stride, from, rows.n, rows.count, rows.n);
+}
+void store_rows_bf16(uint16_t* to, const float* from, const PackedRows& rows) {
+  move_rows(to, rows.stride, from, rows.n, rows.count, rows.n);
 }
 
-[[maybe_unused]] const VectorSteps steps{step, load_bf16, store_bf16};
-
-#undef SHARDPROOF_STEP
+[[maybe_unused]] const VectorSteps steps{
+    step, load_bf16, store_bf16, load_rows_f32, load_rows_bf16, store_rows_f32, store_rows_bf16};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace shardproof::cpu

@@ -6,17 +6,27 @@
 
 namespace shardproof::cpu {
 
+/// PackedRows of contiguous entries in memory.
+struct PackedRows {
+  int64_t count, stride, n;
+};
+
 /// Error bounds, tested by vector_steps_test.cc. add, sub, mul, div, sqrt, comparisons and
 /// conversions are exact or rounded once, so they give the same bits at every level. exp is within
 /// 2 ulp, rsqrt 1.5, tanh 4. NaN stays NaN.
 struct VectorSteps {
-  /// Computes entries 0 .. n-1 of `to`, n <= block_size; may overwrite later entries. Returns false
-  /// if the step is not supported.
+  /// Computes entries 0 .. n-1 of `to`, n <= block_size; may overwrite later entries. `rounded`: to
+  /// the nearest bf16, in the same pass. Returns false if the step is not supported.
   bool (*step)(const PointwiseStep& step, const Block<float>* const* arguments, Block<float>& to,
-               int64_t n);
+               int64_t n, bool rounded);
   /// Converts contiguous bf16.
   void (*load_bf16)(float* to, const uint16_t* from, int64_t n);
   void (*store_bf16)(uint16_t* to, const float* from, int64_t n);
+  /// Packs rows of n entries, `stride` apart, and unpacks them.
+  void (*load_rows_f32)(float* to, const float* from, const PackedRows& rows);
+  void (*load_rows_bf16)(float* to, const uint16_t* from, const PackedRows& rows);
+  void (*store_rows_f32)(float* to, const float* from, const PackedRows& rows);
+  void (*store_rows_bf16)(uint16_t* to, const float* from, const PackedRows& rows);
 };
 
 /// The functions of this level, which the processor must support; null for `baseline`.

@@ -46,7 +46,8 @@ struct Function {
 
 /// The results of a step on blocks of these entries, whose last is not full.
 std::vector<float> ran(const VectorSteps& vectors, const Function& what,
-                       const std::vector<float>& a, const std::vector<float>& b, bool truth) {
+                       const std::vector<float>& a, const std::vector<float>& b, bool truth,
+                       bool rounded = false) {
   std::vector<float> results;
   const PointwiseStep step{what.fn, true, std::vector<size_t>(what.arguments), 0, {}};
   for (size_t first = 0; first < a.size(); first += block_size - 3) {
@@ -55,7 +56,7 @@ std::vector<float> ran(const VectorSteps& vectors, const Function& what,
     std::copy_n(a.begin() + static_cast<int64_t>(first), n, x.real);
     std::copy_n(b.begin() + static_cast<int64_t>(first), n, y.real);
     const Block<float>* arguments[] = {&x, &y};
-    EXPECT_TRUE(vectors.step(step, arguments, to, n));
+    EXPECT_TRUE(vectors.step(step, arguments, to, n, rounded));
     for (int64_t i = 0; i < n; ++i)
       results.push_back(truth ? static_cast<float>(to.integer[i]) : to.real[i]);
   }
@@ -134,6 +135,63 @@ TEST(VectorSteps, HaveTheSameBitsAtEveryLevel) {
   expect_exact({ge, 2}, true, [](float a, float b) { return a >= b; });
 }
 
+// Red if the rounding in a step's own pass differs from a step that rounds.
+TEST(VectorSteps, RoundInTheSamePass) {
+  using enum PointwiseFn;
+  const std::vector<float> a = any_floats(), b(a.rbegin(), a.rend());
+  for (Isa isa : levels())
+    for (const Function& each : {Function{neg, 1},
+                                 {abs, 1},
+                                 {exp, 1},
+                                 {tanh, 1},
+                                 {sqrt, 1},
+                                 {rsqrt, 1},
+                                 {round_f32, 1},
+                                 {round_bf16, 1},
+                                 {add, 2},
+                                 {sub, 2},
+                                 {mul, 2},
+                                 {div, 2},
+                                 {maximum, 2},
+                                 {minimum, 2}}) {
+      const std::vector<float> wide = ran(*vector_steps(isa), each, a, b, false),
+                               narrow = ran(*vector_steps(isa), each, a, b, false, true);
+      for (size_t i = 0; i < a.size(); ++i)
+        ASSERT_TRUE(same(narrow[i], rounded_to_bf16(wide[i])))
+            << name_of(isa) << " step " << int(each.fn) << " of " << a[i] << " and " << b[i];
+    }
+}
+
+// Red if a row starts at another place, or entries between rows are written.
+TEST(VectorSteps, PackAndUnpackRows) {
+  const std::vector<float> all = any_floats();
+  for (Isa isa : levels())
+    for (int64_t n : {1, 3, 16, 37}) {
+      const VectorSteps& vectors = *vector_steps(isa);
+      const PackedRows rows{5, n + 2, n};
+      std::vector<float> packed(static_cast<size_t>(5 * n)),
+          back(static_cast<size_t>(5 * (n + 2)), 7);
+      std::vector<uint16_t> narrow(back.size(), 7);
+      vectors.load_rows_f32(packed.data(), all.data(), rows);
+      vectors.store_rows_f32(back.data(), packed.data(), rows);
+      vectors.store_rows_bf16(narrow.data(), packed.data(), rows);
+      std::vector<float> wide(packed.size());
+      vectors.load_rows_bf16(wide.data(), narrow.data(), rows);
+      for (int64_t r = 0; r < 5; ++r)
+        for (int64_t i = 0; i < n + 2; ++i) {
+          const auto at = static_cast<size_t>(r * (n + 2) + i), in = static_cast<size_t>(r * n + i);
+          if (i >= n) {
+            EXPECT_EQ(back[at], 7);
+            EXPECT_EQ(narrow[at], 7);
+            continue;
+          }
+          EXPECT_TRUE(same(packed[in], all[at]) && same(back[at], all[at]));
+          EXPECT_TRUE(same(wide[in], rounded_to_bf16(all[at])));
+          EXPECT_EQ(narrow[at], f32_to_bf16(all[at]));
+        }
+    }
+}
+
 TEST(VectorSteps, ChooseEntryByEntry) {
   for (Isa isa : levels()) {
     Block<float> c{}, a{}, b{}, to{};
@@ -144,7 +202,7 @@ TEST(VectorSteps, ChooseEntryByEntry) {
     }
     const Block<float>* arguments[] = {&c, &a, &b};
     ASSERT_TRUE(vector_steps(isa)->step({PointwiseFn::where, true, {0, 1, 2}, 0, {}}, arguments, to,
-                                        block_size));
+                                        block_size, false));
     for (int64_t i = 0; i < block_size; ++i)
       EXPECT_EQ(to.real[i], i % 3 == 0 ? a.real[i] : b.real[i]);
   }
@@ -170,9 +228,9 @@ TEST(VectorSteps, OthersAreLeft) {
   const Block<float>* arguments[] = {&x, &x};
   for (Isa isa : levels()) {
     EXPECT_FALSE(
-        vector_steps(isa)->step({PointwiseFn::add, false, {0, 1}, 0, {}}, arguments, to, 4));
+        vector_steps(isa)->step({PointwiseFn::add, false, {0, 1}, 0, {}}, arguments, to, 4, false));
     EXPECT_FALSE(
-        vector_steps(isa)->step({PointwiseFn::pow, true, {0, 1}, 0, {}}, arguments, to, 4));
+        vector_steps(isa)->step({PointwiseFn::pow, true, {0, 1}, 0, {}}, arguments, to, 4, false));
   }
   EXPECT_EQ(vector_steps(Isa::baseline), nullptr);
 }

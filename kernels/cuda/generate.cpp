@@ -38,8 +38,7 @@ class Writer {
       text += "  const " + register_type(gives_real(op_.steps[i])) + " " +
               indexed("r", op_.inputs.size() + i) + " = " + value(op_.steps[i]) + ";\n" +
               "  (void)" + indexed("r", op_.inputs.size() + i) + ";\n";
-    return text + "  (void)by_zero;\n  return " +
-           indexed("r", op_.inputs.size() + op_.steps.size() - 1) + ";\n}\n}\n";
+    return text + "  (void)by_zero;\n  return " + indexed("r", op_.result()) + ";\n}\n}\n";
   }
 
   std::string value(const PointwiseStep& step) const {

@@ -9,7 +9,6 @@ namespace {
 /// The inputs whose sum is the register, with multiplicity; none for any other computation.
 /// Rounding to the inputs' own element is allowed.
 std::optional<std::vector<size_t>> summands(const Pointwise& chain, size_t at) {
-  at = without_factor(chain, at);
   if (at < chain.inputs.size()) return std::vector{at};
   const PointwiseStep& step = chain.steps[at - chain.inputs.size()];
   const bool rounds = step.fn == PointwiseFn::round_f32 ||
@@ -26,20 +25,6 @@ std::optional<std::vector<size_t>> summands(const Pointwise& chain, size_t at) {
 
 }  // namespace
 
-size_t without_factor(const Pointwise& chain, size_t at) {
-  const size_t inputs = chain.inputs.size();
-  const auto is_one = [&](size_t other) {
-    return other >= inputs && chain.steps[other - inputs].fn == PointwiseFn::constant &&
-           chain.steps[other - inputs].value == 1;
-  };
-  while (at >= inputs && chain.steps[at - inputs].fn == PointwiseFn::mul) {
-    const std::vector<size_t>& both = chain.steps[at - inputs].arguments;
-    if (!is_one(both[0]) && !is_one(both[1])) break;
-    at = is_one(both[0]) ? both[1] : both[0];
-  }
-  return at;
-}
-
 bool adds_all(const Step& step) {
   const auto* chain = step.kernel ? std::get_if<Pointwise>(&step.kernel->op) : nullptr;
   if (!chain || chain->inputs.size() < 2 || !step.kernel->out.contiguous()) return false;
@@ -47,7 +32,7 @@ bool adds_all(const Step& step) {
     if (element != chain->output) return false;
   for (const std::vector<int64_t>& strides : chain->nest.strides)
     if (strides != std::vector<int64_t>{1}) return false;
-  auto all = summands(*chain, result_of(*chain));
+  auto all = summands(*chain, chain->result());
   if (!all || all->size() != chain->inputs.size()) return false;
   std::sort(all->begin(), all->end());
   for (size_t i = 0; i < all->size(); ++i)

@@ -18,12 +18,10 @@ bool only_adds(const Pointwise& chain) {
   const PointwiseStep* last = &chain.steps.back();
   if (chain.output == Element::bf16) {
     if (last->fn != PointwiseFn::round_bf16) return false;
-    last = step(without_factor(chain, last->arguments[0]));
-  } else {
-    last = step(result_of(chain));
+    last = step(last->arguments[0]);
   }
   if (!last || last->fn != PointwiseFn::add || !last->real) return false;
-  return without_factor(chain, last->arguments[0]) + without_factor(chain, last->arguments[1]) == 1;
+  return last->arguments[0] + last->arguments[1] == 1;
 }
 
 /// The product with the chain's addition, if the chain traverses the product by rows and columns,
@@ -95,7 +93,7 @@ class Joining {
       const Ref& from = step.kernel->inputs[0];
       const bool stays = uses_.writes_of(from.buffer) <= 1;
       const bool same = cast->output == Element::f32 && from.element == Element::bf16 &&
-                        result_of(*cast) == 0 &&
+                        cast->result() == 0 &&
                         cast->nest.strides == std::vector<std::vector<int64_t>>{{1}, {1}} &&
                         cast->nest.count() == vector.count();
       if (stays && same && uses_.writes_of(vector.buffer) == 1 && is_plain(vector)) return from;

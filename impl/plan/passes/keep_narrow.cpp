@@ -11,7 +11,7 @@ namespace {
 /// Whether every result of the chain is a bf16 number, for any inputs.
 bool makes_bf16(const Pointwise& chain) {
   if (chain.output != Element::f32 || chain.f64) return false;
-  const size_t result = result_of(chain), inputs = chain.inputs.size();
+  const size_t result = chain.result(), inputs = chain.inputs.size();
   if (result < inputs) return chain.inputs[result] == Element::bf16;
   const PointwiseStep& last = chain.steps[result - inputs];
   const auto value = static_cast<float>(last.value);
@@ -93,9 +93,9 @@ class NarrowBuffers {
 /// Whether the chain passes bf16 numbers on unchanged.
 bool is_copy(const Pointwise& chain) {
   if (chain.inputs != std::vector{Element::bf16} || chain.output != Element::bf16) return false;
-  size_t at = result_of(chain);
+  size_t at = chain.result();
   while (at > 0 && chain.steps[at - 1].fn == PointwiseFn::round_bf16)
-    at = without_factor(chain, chain.steps[at - 1].arguments[0]);
+    at = chain.steps[at - 1].arguments[0];
   return at == 0;
 }
 

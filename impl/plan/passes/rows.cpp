@@ -120,7 +120,7 @@ std::optional<Rows> of(const Pointwise& chain, const Kernel& kernel) {
   auto rows = along_nest(chain.nest, kernel.out, kernel.inputs);
   if (!rows) return std::nullopt;
   for (const PointwiseStep& step : chain.steps) rows->op.steps.push_back({step, RowFn::none});
-  rows->op.outputs[0].from = chain.inputs.size() + chain.steps.size() - 1;
+  rows->op.outputs[0].from = chain.result();
   return rows;
 }
 

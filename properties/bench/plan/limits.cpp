@@ -7,6 +7,8 @@
 #include <limits>
 
 #include "impl/comm/threads.h"
+#include "impl/plan/chain_text.h"
+#include "impl/plan/op_text.h"
 #include "kernels/bf16.h"
 #include "kernels/cpu/kernels.h"
 #include "properties/bench/step_cost.h"
@@ -51,6 +53,69 @@ struct Cost {
   int64_t calls = 0;
 };
 
+/// Memory for the operands of `chain`, the output first.
+std::vector<std::vector<std::byte>> operands_of(const Pointwise& chain) {
+  std::vector<std::vector<std::byte>> operands;
+  for (size_t k = 0; k < chain.nest.strides.size(); ++k) {
+    int64_t entries = 1;
+    for (size_t d = 0; d < chain.nest.extents.size(); ++d)
+      entries += (chain.nest.extents[d] - 1) * chain.nest.strides[k][d];
+    const Element element = k == 0 ? chain.output : chain.inputs[k - 1];
+    operands.emplace_back(static_cast<size_t>(entries) * size_of(element));
+  }
+  return operands;
+}
+
+double seconds_of(const Pointwise& chain) {
+  std::vector<std::vector<std::byte>> operands = operands_of(chain);
+  std::vector<const void*> inputs;
+  for (size_t k = 1; k < operands.size(); ++k) inputs.push_back(operands[k].data());
+  return least_seconds([&] { cpu::run(chain, operands[0].data(), inputs.data()); });
+}
+
+/// `4 64 256; strides 16384:256:1 ..: exp(%1)`
+std::string text_of(const Pointwise& chain) {
+  std::string text = plan::list_text(chain.nest.extents) + "; strides";
+  std::vector<std::string> names;
+  for (const std::vector<int64_t>& strides : chain.nest.strides)
+    text += " [" + plan::list_text(strides) + "]";
+  for (size_t k = 0; k < chain.inputs.size(); ++k)
+    names.push_back("%" + std::to_string(k + 1) + ":" + name_of(chain.inputs[k]));
+  return text + "; " + name_of(chain.output) + " " + plan::chain_text(chain, names);
+}
+
+/// Distinct chains, each alone and on memory in cache where it fits.
+class Chains {
+ public:
+  void add(const Pointwise& chain, double bytes, double times) {
+    Row& row = all_[text_of(chain)];
+    row.chain = chain;
+    row.bytes += times * bytes;
+    row.calls += times;
+  }
+  void print(double bytes_per_s) const {
+    std::vector<std::pair<std::string, Row>> rows(all_.begin(), all_.end());
+    for (auto& [text, row] : rows) row.seconds = row.calls * seconds_of(row.chain);
+    std::sort(rows.begin(), rows.end(),
+              [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
+    std::printf("\nthe dearest pointwise kernels, alone\n%7s %9s %8s %8s  %s\n", "calls", "ms",
+                "GB/s", "share", "extents, strides, value");
+    for (size_t i = 0; i < std::min<size_t>(rows.size(), 20); ++i) {
+      const auto& [text, row] = rows[i];
+      std::printf("%7.0f %9.2f %8.1f %7.0f%%  %s\n", row.calls, 1e3 * row.seconds,
+                  1e-9 * row.bytes / row.seconds, 100 * row.bytes / row.seconds / bytes_per_s,
+                  text.c_str());
+    }
+  }
+
+ private:
+  struct Row {
+    Pointwise chain;
+    double bytes = 0, calls = 0, seconds = 0;
+  };
+  std::map<std::string, Row> all_;
+};
+
 class Costs {
  public:
   Costs(double flops_per_s, double bytes_per_s) : flops_(flops_per_s), bytes_(bytes_per_s) {}
@@ -65,6 +130,9 @@ class Costs {
       cost.bytes += times * bytes;
       cost.limit += times * std::max(flops / flops_, bytes / bytes_);
       cost.calls += static_cast<int64_t>(times);
+      if (step.kernel)
+        if (const auto* chain = std::get_if<Pointwise>(&step.kernel->op))
+          chains_.add(*chain, bytes, times);
     }
   }
   void measured(const std::string& op, double seconds) {
@@ -85,6 +153,7 @@ class Costs {
              sum.seconds + cost.seconds, sum.calls + cost.calls};
     }
     row("all", sum);
+    chains_.print(bytes_);
   }
 
  private:
@@ -97,6 +166,7 @@ class Costs {
 
   double flops_, bytes_;
   std::map<std::string, Cost> all_;
+  Chains chains_;
 };
 
 }  // namespace
