@@ -61,6 +61,34 @@ struct Workspace {
     }
     bytes = cursor.bytes_from(memory);
   }
+
+  /// As operands of products the numbers have the op's element. What computes them in f32 also
+  /// writes them there, if that is bf16.
+  uint16_t* weights_as_bf16(int64_t at) const {
+    return narrow_weights ? narrow_weights + at : nullptr;
+  }
+  uint16_t* pulled_as_bf16(int64_t at) const {
+    return narrow_pulled ? narrow_pulled + at : nullptr;
+  }
+  const void* weights_as_operand() const { return operand(weights, narrow_weights); }
+  const void* pulled_as_operand() const { return operand(pulled, narrow_pulled); }
+  void clear_weights(int64_t first, int64_t last) const {
+    clear(weights, narrow_weights, first, last);
+  }
+  void clear_pulled(int64_t first, int64_t last) const {
+    clear(pulled, narrow_pulled, first, last);
+  }
+
+ private:
+  static const void* operand(const float* wide, const uint16_t* narrow) {
+    return narrow ? static_cast<const void*>(narrow) : wide;
+  }
+  static void clear(float* wide, uint16_t* narrow, int64_t first, int64_t last) {
+    if (narrow)
+      std::fill(narrow + first, narrow + last, uint16_t{0});
+    else
+      std::fill(wide + first, wide + last, 0.0f);
+  }
 };
 
 struct Stretch {
@@ -184,13 +212,6 @@ class Problem {
              to + seen.first * op_.width, weights, rows, true);
   }
 
-  /// The numbers as an operand of a product: as they are, or rounded to bf16.
-  const void* as_operand(const float* weights, uint16_t* narrow, int64_t count) const {
-    if (op_.element == Element::f32) return weights;
-    vector_steps(isa())->store_bf16(narrow, weights, count);
-    return narrow;
-  }
-
   /// Copies a vector to its position in a result.
   void store(void* to, int64_t at, const float* vector) const {
     if (op_.element == Element::f32)
@@ -284,16 +305,16 @@ void attend(const Attention& op, void* const* outputs, Problem& problem, const W
         problem.gather_queries(queries);
         problem.products_of_keys(in.weights, in.q, problem.keys(), op.k, queries, seen);
         for (int64_t row = queries.first; row < queries.last; ++row) {
-          float* const own = in.weights + (row - queries.first) * n;
+          const int64_t first = (row - queries.first) * n;
           const auto allowed = problem.allowed(row, seen);
-          const RowStats row_stats = rows.weigh(own, allowed.count, problem.scale(), allowed.mask);
-          std::fill(own + allowed.count, own + n, 0.0f);
+          const RowStats row_stats = rows.weigh(in.weights + first, allowed.count, problem.scale(),
+                                                allowed.mask, in.weights_as_bf16(first));
+          in.clear_weights(first + allowed.count, first + n);
           float* const kept = static_cast<float*>(outputs[1]) + problem.stats_of_row(row);
           kept[0] = row_stats.largest, kept[1] = row_stats.sum;
         }
-        const void* const weights =
-            problem.as_operand(in.weights, in.narrow_weights, queries.count() * n);
-        problem.sums_over_keys(in.made, weights, problem.values(), op.v, queries, seen);
+        problem.sums_over_keys(in.made, in.weights_as_operand(), problem.values(), op.v, queries,
+                               seen);
         for (int64_t row = queries.first; row < queries.last; ++row) {
           float* const own = in.made + (row - queries.first) * op.width;
           const float sum = static_cast<const float*>(outputs[1])[problem.stats_of_row(row) + 1];
@@ -322,21 +343,21 @@ void attend_backwards(const AttentionGrad& op, void* const* outputs, const void*
         problem.products_of_keys(in.weights, in.q, problem.keys(), op.k, queries, seen);
         problem.products_of_keys(in.pulled, in.g, problem.values(), op.v, queries, seen);
         for (int64_t row = queries.first; row < queries.last; ++row) {
-          float* const own = in.weights + (row - queries.first) * n;
-          float* const pulled = in.pulled + (row - queries.first) * n;
+          const int64_t first = (row - queries.first) * n;
+          float *const weights = in.weights + first, *const pulled = in.pulled + first;
           const auto allowed = problem.allowed(row, seen);
-          const RowStats row_stats = rows.weigh(own, allowed.count, problem.scale(), allowed.mask);
-          rows.pull(own, pulled, allowed.count, row_stats.sum, problem.scale());
-          std::fill(own + allowed.count, own + n, 0.0f);
+          const RowStats row_stats =
+              rows.weigh(weights, allowed.count, problem.scale(), allowed.mask, nullptr);
+          rows.pull(weights, pulled, allowed.count, row_stats.sum, problem.scale(),
+                    in.weights_as_bf16(first), in.pulled_as_bf16(first));
+          in.clear_weights(first + allowed.count, first + n);
           // A masked logit has no gradient, even if all logits of its row are masked.
-          std::fill(pulled + (allowed.none ? 0 : allowed.count), pulled + n, 0.0f);
+          in.clear_pulled(first + (allowed.none ? 0 : allowed.count), first + n);
         }
-        const int64_t count = queries.count() * n;
-        const void* const weights = problem.as_operand(in.weights, in.narrow_weights, count);
-        problem.add_to_keys(in.g_v, weights, in.g, queries, seen);
-        const void* const pulled = problem.as_operand(in.pulled, in.narrow_pulled, count);
-        problem.add_to_keys(in.g_k, pulled, in.q, queries, seen);
-        problem.sums_over_keys(in.made, pulled, problem.keys(), op.k, queries, seen);
+        problem.add_to_keys(in.g_v, in.weights_as_operand(), in.g, queries, seen);
+        problem.add_to_keys(in.g_k, in.pulled_as_operand(), in.q, queries, seen);
+        problem.sums_over_keys(in.made, in.pulled_as_operand(), problem.keys(), op.k, queries,
+                               seen);
         for (int64_t row = queries.first; row < queries.last; ++row)
           problem.store(outputs[0], problem.of_row(op.g_q, row),
                         in.made + (row - queries.first) * op.width);

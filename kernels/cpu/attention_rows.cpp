@@ -32,31 +32,51 @@ void scale_row(float* to, const float* from, int64_t n, float factor) {
   });
 }
 
-RowStats weigh(float* x, int64_t n, float scale, const uint8_t* allowed) {
-  if (allowed)
-    mask_logits(x, n, scale, allowed);
-  else
-    scale_row(x, x, n, scale);
-  const float most = largest_of(x, n);
-  const float sum = sum_of(n, [x, most](auto d, int64_t i) HWY_ATTR {
-    const auto weight = exp_of(d, hn::Sub(hn::LoadU(d, x + i), hn::Set(d, most)));
-    hn::StoreU(weight, d, x + i);
+/// The weights of logits x * scale; `to` may be x.
+template <class To>
+HWY_INLINE RowStats weighed(const float* x, int64_t n, float scale, To* to) {
+  const float most = largest_of(x, n) * scale;
+  const float sum = sum_of(n, [=](auto d, int64_t i) HWY_ATTR {
+    const auto logit = hn::Mul(hn::LoadU(d, x + i), hn::Set(d, scale));
+    const auto weight = exp_of(d, hn::Sub(logit, hn::Set(d, most)));
+    stored(d, weight, to + i);
     return weight;
   });
   return {most, sum};
 }
 
-void pull(float* weights, float* g, int64_t n, float sum, float scale) {
+RowStats weigh(float* x, int64_t n, float scale, const uint8_t* allowed, uint16_t* narrow) {
+  if (allowed)
+    mask_logits(x, n, scale, allowed);
+  else if (!(scale > 0))  // the largest product does not have the largest logit
+    scale_row(x, x, n, scale);
+  const float left = allowed || !(scale > 0) ? 1.0f : scale;
+  return narrow ? weighed(x, n, left, narrow) : weighed(x, n, left, x);
+}
+
+template <class To>
+HWY_INLINE void pulled(float* weights, const float* g, int64_t n, float sum, float scale,
+                       To* to_weights, To* to) {
   const float share = 1.0f / sum;
   const float delta = sum_of(n, [=](auto d, int64_t i) HWY_ATTR {
     const auto p = hn::Mul(hn::LoadU(d, weights + i), hn::Set(d, share));
     hn::StoreU(p, d, weights + i);
+    if constexpr (!std::is_same_v<To, float>) stored(d, p, to_weights + i);
     return hn::Mul(p, hn::LoadU(d, g + i));
   });
   for_each_vector(n, [=](auto d, int64_t i) HWY_ATTR {
     const auto off = hn::Sub(hn::LoadU(d, g + i), hn::Set(d, delta));
-    hn::StoreU(hn::Mul(hn::Mul(hn::LoadU(d, weights + i), off), hn::Set(d, scale)), d, g + i);
+    const auto p = hn::LoadU(d, weights + i);
+    stored(d, hn::Mul(hn::Mul(p, off), hn::Set(d, scale)), to + i);
   });
+}
+
+void pull(float* weights, float* g, int64_t n, float sum, float scale, uint16_t* narrow_weights,
+          uint16_t* narrow_g) {
+  if (narrow_weights)
+    pulled(weights, g, n, sum, scale, narrow_weights, narrow_g);
+  else
+    pulled(weights, g, n, sum, scale, weights, g);
 }
 
 [[maybe_unused]] const AttentionRows rows{weigh, pull, scale_row};

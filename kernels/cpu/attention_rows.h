@@ -14,11 +14,14 @@ struct RowStats {
 
 struct AttentionRows {
   /// Replaces products of a query and n keys by exp(logit - largest). The logit is product * scale,
-  /// or -1e10 where `allowed` is 0; null allows all keys.
-  RowStats (*weigh)(float* products, int64_t n, float scale, const uint8_t* allowed);
+  /// or -1e10 where `allowed` is 0; null allows all keys. With `narrow` the weights go there, in
+  /// bf16, and not into `products`.
+  RowStats (*weigh)(float* products, int64_t n, float scale, const uint8_t* allowed,
+                    uint16_t* narrow);
   /// Normalizes weights to probabilities, and turns their gradients `g` into gradients of the
-  /// products.
-  void (*pull)(float* weights, float* g, int64_t n, float sum, float scale);
+  /// products. With `narrow_weights` both go to bf16 arrays.
+  void (*pull)(float* weights, float* g, int64_t n, float sum, float scale,
+               uint16_t* narrow_weights, uint16_t* narrow_g);
   /// to[i] = from[i] * factor
   void (*scale)(float* to, const float* from, int64_t n, float factor);
 };

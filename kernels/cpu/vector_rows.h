@@ -89,6 +89,42 @@ HWY_INLINE void widen(float* HWY_RESTRICT to, const uint16_t* HWY_RESTRICT from,
   }
 }
 
+/// To the nearest bf16, ties to even; NaN stays NaN.
+struct Narrow {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    const hn::RebindToUnsigned<D> du;
+    const auto bits = hn::BitCast(du, x);
+    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
+    const auto up = hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7fff)));
+    const auto quiet = hn::Or(bits, hn::Set(du, 0x400000));
+    const auto either = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), quiet, up);
+    return hn::BitCast(d, hn::And(either, hn::Set(du, 0xffff0000)));
+  }
+};
+/// A vector of an array of f32 or bf16.
+template <class D>
+HWY_INLINE auto loaded(D d, const float* from) {
+  return hn::LoadU(d, from);
+}
+template <class D>
+HWY_INLINE auto loaded(D d, const uint16_t* from) {
+  const hn::RebindToUnsigned<D> du;
+  const hn::Rebind<uint16_t, D> narrow;
+  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, hn::LoadU(narrow, from))));
+}
+template <class D, class V>
+HWY_INLINE void stored(D d, V x, float* to) {
+  hn::StoreU(x, d, to);
+}
+template <class D, class V>
+HWY_INLINE void stored(D d, V x, uint16_t* to) {
+  const hn::RebindToUnsigned<D> du;
+  const hn::Rebind<uint16_t, D> narrow;
+  const auto bits = hn::ShiftRight<16>(hn::BitCast(du, Narrow()(d, x)));
+  hn::StoreU(hn::TruncateTo(narrow, bits), narrow, to);
+}
+
 /// The largest entry of a row, and the sum of exp(x - largest).
 struct Stats {
   float largest, sum;

@@ -17,29 +17,12 @@ const VectorSteps* vector_steps(Isa) { return nullptr; }
 #define HWY_TARGET_INCLUDE "kernels/cpu/vector_steps.cpp"
 #include <hwy/foreach_target.h>
 // must come after foreach_target.h
-#include <hwy/contrib/math/math-inl.h>
-#include <hwy/highway.h>
+#include "kernels/cpu/vector_rows.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace shardproof::cpu {
 namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
-using Floats = hn::ScalableTag<float>;
-
-/// To the nearest bf16, ties to even; NaN stays NaN.
-struct Narrow {
-  template <class D, class V>
-  HWY_INLINE V operator()(D d, V x) const {
-    const hn::RebindToUnsigned<D> du;
-    const auto bits = hn::BitCast(du, x);
-    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
-    const auto up = hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7fff)));
-    const auto quiet = hn::Or(bits, hn::Set(du, 0x400000));
-    const auto either = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), quiet, up);
-    return hn::BitCast(d, hn::And(either, hn::Set(du, 0xffff0000)));
-  }
-};
 struct Same {
   template <class D, class V>
   HWY_INLINE V operator()(D, V x) const {
@@ -64,12 +47,10 @@ HWY_INLINE bool mapped(int64_t n, Block<float>& to, End end, Fn fn, const Block<
   return true;
 }
 
-/// Handles NaN and numbers far above overflow, which Highway's exp does not.
 struct Exp {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V x) const {
-    const V y = hn::Exp(d, hn::Min(x, hn::Set(d, 89.0f)));
-    return hn::IfThenElse(hn::IsNaN(x), x, y);
+    return exp_of(d, x);
   }
 };
 struct Tanh {
@@ -168,38 +149,6 @@ bool step(const PointwiseStep& step, const Block<float>* const* x, Block<float>&
   if (step.fn == PointwiseFn::where) return chosen(x, to, n), true;
   return step_then(step, x, to, n, Same()) ||
          (step.arguments.size() == 2 && compared(step.fn, x[0]->real, x[1]->real, to.integer, n));
-}
-
-/// Calls each(tag, i) for full vectors from entry i on, then for single entries.
-template <class Each>
-HWY_INLINE void for_each_vector(int64_t n, Each each) {
-  const Floats d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) each(d, i);
-  for (; i < n; ++i) each(hn::CappedTag<float, 1>(), i);
-}
-
-template <class D>
-HWY_INLINE auto loaded(D d, const float* from) {
-  return hn::LoadU(d, from);
-}
-template <class D>
-HWY_INLINE auto loaded(D d, const uint16_t* from) {
-  const hn::RebindToUnsigned<D> du;
-  const hn::Rebind<uint16_t, D> narrow;
-  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, hn::LoadU(narrow, from))));
-}
-template <class D, class V>
-HWY_INLINE void stored(D d, V x, float* to) {
-  hn::StoreU(x, d, to);
-}
-template <class D, class V>
-HWY_INLINE void stored(D d, V x, uint16_t* to) {
-  const hn::RebindToUnsigned<D> du;
-  const hn::Rebind<uint16_t, D> narrow;
-  const auto bits = hn::ShiftRight<16>(hn::BitCast(du, Narrow()(d, x)));
-  hn::StoreU(hn::TruncateTo(narrow, bits), narrow, to);
 }
 
 /// Rows of `from`, each of n entries and one after the other, to rows of `to`.
