@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "kernels/cpu/block.h"
 #include "kernels/cpu/vector_sums.h"
@@ -29,7 +30,11 @@ template <class T>
 class Reducer {
  public:
   Reducer(const Reduce& op, void* out, const void* const* inputs)
-      : op_(op), out_(out), inputs_(inputs) {}
+      : op_(op),
+        out_(out),
+        inputs_(inputs),
+        offsets_(op.inputs.size()),
+        sums_(static_cast<size_t>(std::min(most_sums, op.kept.inner()))) {}
 
   void run() {
     const int64_t kept = neighbours(op_.kept, 1), reduced = neighbours(op_.reduced, 0);
@@ -47,6 +52,8 @@ class Reducer {
     else
       return block.integer;
   }
+
+  static constexpr int64_t most_sums = 8 * block_size;
 
   /// How many inputs are contiguous along the innermost loop, if it is worth a block.
   int64_t neighbours(const Nest& nest, size_t first) const {
@@ -92,38 +99,43 @@ class Reducer {
     return result;
   }
 
-  /// Blocks of adjacent results, each with its own accumulator.
+  /// Adjacent results, each with its own accumulator: many, since far rows are fetched slowly.
   void along_kept() {
-    const size_t inputs = op_.inputs.size();
-    std::vector<int64_t> offsets(inputs);
-    const int64_t n = op_.kept.inner(), m = op_.reduced.inner();
+    const int64_t n = op_.kept.inner();
     for_each_row(op_.kept, [&](const int64_t* at) {
-      for (int64_t first = 0; first < n; first += block_size) {
-        const int64_t count = std::min(block_size, n - first);
-        std::fill_n(entries(sum_), count, neutral<T>(op_.fn));
+      for (int64_t first = 0; first < n; first += most_sums) {
+        const int64_t count = std::min(most_sums, n - first);
+        std::fill_n(sums_.data(), count, neutral<T>(op_.fn));
         for_each_row(op_.reduced, [&](const int64_t* inner) {
-          for (int64_t j = 0; j < m; ++j) {
-            for (size_t k = 0; k < inputs; ++k)
-              offsets[k] = at[k + 1] + first * op_.kept.inner_stride(k + 1) + inner[k] +
-                           j * op_.reduced.inner_stride(k);
-            const T* x = product(offsets, op_.kept, 1, count);
-            T* sum = entries(sum_);
-            if (op_.fn == Reduction::sum)
-              add(sum, x, count);
-            else
-              for (int64_t i = 0; i < count; ++i) sum[i] = joined(op_.fn, sum[i], x[i]);
-          }
+          for (int64_t j = 0; j < op_.reduced.inner(); ++j) join(at, inner, j, first, count);
         });
-        const int64_t stride = op_.kept.inner_stride(0);
-        store(out_, op_.output, at[0] + first * stride, stride, sum_, count);
+        for (int64_t i = 0; i < count; i += block_size) {
+          const int64_t some = std::min(block_size, count - i), stride = op_.kept.inner_stride(0);
+          std::copy_n(sums_.data() + i, some, entries(sum_));
+          store(out_, op_.output, at[0] + (first + i) * stride, stride, sum_, some);
+        }
       }
     });
   }
 
+  /// Joins `count` sums with term j of each.
+  void join(const int64_t* at, const int64_t* inner, int64_t j, int64_t first, int64_t count) {
+    for (int64_t i = 0; i < count; i += block_size) {
+      const int64_t some = std::min(block_size, count - i);
+      for (size_t k = 0; k < offsets_.size(); ++k)
+        offsets_[k] = at[k + 1] + (first + i) * op_.kept.inner_stride(k + 1) + inner[k] +
+                      j * op_.reduced.inner_stride(k);
+      const T* x = product(offsets_, op_.kept, 1, some);
+      T* sum = sums_.data() + i;
+      if (op_.fn == Reduction::sum)
+        add(sum, x, some);
+      else
+        for (int64_t e = 0; e < some; ++e) sum[e] = joined(op_.fn, sum[e], x[e]);
+    }
+  }
+
   /// One result after the other, with its terms in blocks.
   void along_reduced() {
-    const size_t inputs = op_.inputs.size();
-    std::vector<int64_t> offsets(inputs);
     const int64_t n = op_.kept.inner(), m = op_.reduced.inner();
     for_each_row(op_.kept, [&](const int64_t* at) {
       for (int64_t i = 0; i < n; ++i) {
@@ -131,10 +143,10 @@ class Reducer {
         for_each_row(op_.reduced, [&](const int64_t* inner) {
           for (int64_t first = 0; first < m; first += block_size) {
             const int64_t count = std::min(block_size, m - first);
-            for (size_t k = 0; k < inputs; ++k)
-              offsets[k] = at[k + 1] + i * op_.kept.inner_stride(k + 1) + inner[k] +
-                           first * op_.reduced.inner_stride(k);
-            total = joined(op_.fn, total, folded(product(offsets, op_.reduced, 0, count), count));
+            for (size_t k = 0; k < offsets_.size(); ++k)
+              offsets_[k] = at[k + 1] + i * op_.kept.inner_stride(k + 1) + inner[k] +
+                            first * op_.reduced.inner_stride(k);
+            total = joined(op_.fn, total, folded(product(offsets_, op_.reduced, 0, count), count));
           }
         });
         entries(sum_)[0] = total;
@@ -161,6 +173,8 @@ class Reducer {
   const void* const* inputs_;
   const VectorSums* const vectors_ = vector_sums(isa());
   Block<double> product_, factor_, sum_;
+  std::vector<int64_t> offsets_;  ///< by input
+  std::vector<T> sums_;
 };
 
 }  // namespace
