@@ -6,7 +6,8 @@ namespace shardproof::bench {
 
 /// Prints, for each op of the plan on one rank: milliseconds a step (the least of `runs`), GFLOP/s,
 /// GB/s, and the share of its limit, which is the longer of its products at the rate of one large
-/// product and its operands at the bandwidth of one large copy, both measured in the same run.
+/// product and its operands at the bandwidth of one large copy, both measured in the same run. Then
+/// the pointwise kernels that take longest, each alone, with its strides and its value.
 void print_limits(Plan& plan, std::vector<LocalTensor>& tensors, Precision precision, int runs);
 
 }  // namespace shardproof::bench
