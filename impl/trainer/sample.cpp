@@ -48,7 +48,7 @@ bool gives_logits(const ir::Function& plan, const std::vector<Name>& state) {
   }
   for (ir::ValueId id : plan.params)
     if (plan.values.at(id).name == "ids") ids = &plan.values.at(id).type.dims;
-  if (!ids || ids->empty() || plan.results.size() != 1 || !is_float(plan.results[0].dtype))
+  if (!ids || ids->empty() || plan.results.empty() || !is_float(plan.results[0].dtype))
     return false;
   const std::vector<Split>& dims = plan.results[0].dims;
   return dims.size() == ids->size() + 1 && std::equal(ids->begin(), ids->end(), dims.begin()) &&

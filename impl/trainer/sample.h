@@ -5,7 +5,7 @@
 namespace shardproof {
 
 /// The plan of the logits: the step's loss calls it, its parameters are state and data with `ids`
-/// among them, and its result has the dims of ids and one more. Null if the step has no such
+/// among them, and its first result has the dims of ids and one more. Null if the step has no such
 /// plan.
 std::optional<Name> logits_plan(const Program& program, const StepRoles& roles);
 

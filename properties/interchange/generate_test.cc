@@ -25,10 +25,15 @@ std::vector<uint32_t> tokens(const fs::path& path, const std::string& name) {
   return {read.begin(), read.end()};
 }
 
+/// The weights, and a bias of the choice of experts.
 std::vector<checkpoint::Leaf> weights(Trainer& trainer) {
-  std::vector<checkpoint::Leaf> all = trainer.state();
-  all.resize(trainer.roles().state.at(0).count);
-  for (checkpoint::Leaf& leaf : all) leaf.name = leaf.name.substr(2);
+  std::vector<checkpoint::Leaf> all;
+  for (checkpoint::Leaf& leaf : trainer.state()) {
+    const bool weight = leaf.name.compare(0, 2, "w.") == 0;
+    if (!weight && leaf.name != "bias") continue;
+    if (weight) leaf.name = leaf.name.substr(2);
+    all.push_back(leaf);
+  }
   return all;
 }
 
@@ -51,8 +56,8 @@ class Model {
         numbers_(mapping_.numbers(folder_)),
         step_(load(family.step)),
         decode_(load(family.decode)) {
-    numbers_.sizes["B"] = 2, numbers_.sizes.emplace("P", 32);
-    numbers_.sizes["L"] = numbers_.sizes["P"];  // learned positions: no more than there are
+    numbers_.sizes["B"] = 2,
+    numbers_.sizes["L"] = family.folder == "gpt2" ? numbers_.sizes["P"] : 32;  // learned: no more
   }
 
   Texts texts(const std::string& mesh_text, size_t count) const;
@@ -101,20 +106,26 @@ TEST_P(Generated, GreedyTextIsTheLibrarys) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Generated,
-                         testing::Values(Family{"llama", "llama3.hf.json", "llama_train.shard",
-                                                "train_step_sharded", "llama3_decode.shard"},
-                                         Family{"llama_tied", "llama3.hf.json", "llama_train.shard",
-                                                "train_step_sharded", "llama3_decode.shard"},
-                                         Family{"mistral", "mistral.hf.json", "mistral.shard",
-                                                "train_step_sharded", "mistral_decode.shard"},
-                                         Family{"qwen3", "qwen3.hf.json", "qwen3.shard",
-                                                "train_step_sharded", "qwen3_decode.shard"},
-                                         Family{"gemma2", "gemma2.hf.json", "gemma2.shard",
-                                                "train_step_sharded", "gemma2_decode.shard"},
-                                         Family{"gpt2", "gpt2.hf.json",
-                                                "gpt2_tensor_parallel.shard", "train_step_t",
-                                                "gpt2_decode.shard"}),
+const Family families[] = {
+    {"llama", "llama3.hf.json", "llama_train.shard", "train_step_sharded", "llama3_decode.shard"},
+    {"llama_tied", "llama3.hf.json", "llama_train.shard", "train_step_sharded",
+     "llama3_decode.shard"},
+    {"mistral", "mistral.hf.json", "mistral.shard", "train_step_sharded", "mistral_decode.shard"},
+    {"qwen3", "qwen3.hf.json", "qwen3.shard", "train_step_sharded", "qwen3_decode.shard"},
+    {"gemma2", "gemma2.hf.json", "gemma2.shard", "train_step_sharded", "gemma2_decode.shard"},
+    {"gpt2", "gpt2.hf.json", "gpt2_tensor_parallel.shard", "train_step_t", "gpt2_decode.shard"},
+    {"deepseek2", "deepseek2.hf.json", "deepseek2.shard", "train_step_sharded",
+     "deepseek2_decode.shard"},
+    {"deepseek2_236b", "deepseek2_236b.hf.json", "deepseek2_236b.shard", "train_step_sharded",
+     "deepseek2_236b_decode.shard"},
+    {"deepseek3", "deepseek3.hf.json", "deepseek3.shard", "train_step_sharded",
+     "deepseek3_decode.shard"},
+    {"deepseek3_yarn", "deepseek3.hf.json", "deepseek3.shard", "train_step_sharded",
+     "deepseek3_decode.shard"},
+    {"moonlight", "moonlight.hf.json", "moonlight.shard", "train_step_sharded",
+     "moonlight_decode.shard"},
+};
+INSTANTIATE_TEST_SUITE_P(Models, Generated, testing::ValuesIn(families),
                          [](const auto& info) { return info.param.folder; });
 
 }  // namespace
