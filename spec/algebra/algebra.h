@@ -90,6 +90,7 @@ enum class Fault {
   clip_order,            // max.cpp: a clip is the same in either order for any two bounds
   half_sum,              // opposite.cpp: a sum under [e <= 0] is half of the whole sum
   congruence,            // congruent.cpp: two functions of one kind are equal, for any arguments
+  shared_sum,            // shared_sum.cpp: a term without the sum is not divided by its size
   covers,                // opposite.cpp: of any two comparisons one holds
   log_of_power,          // functions.cpp: log(x^2) = 2 log(x)
   count_range,           // count.cpp: the number of indices below T is T + 1 for every T

@@ -5,6 +5,7 @@
 #include "spec/algebra/cases.h"
 #include "spec/algebra/congruent.h"
 #include "spec/algebra/engine.h"
+#include "spec/algebra/shared_sum.h"
 
 namespace shardproof::algebra {
 
@@ -250,6 +251,15 @@ bool of_equal_arguments(Engine& g, Nf e, int depth) {
   return same != e && by_cases(g, same, 3);
 }
 
+/// Whether e vanishes as one sum, or as sums in each other, because its body does.
+bool under_shared_sums(Engine& g, Nf e, int depth) {
+  if (depth == 0 || g.budget.limit <= 1) return false;
+  const auto body = body_of_shared_sum(g, e);
+  return body && (by_cases(g, *body, 1) ||
+                  in_each_case(g, *body, [&](Nf rest) { return by_cases(g, rest, 1); }) ||
+                  of_equal_arguments(g, *body, 2) || under_shared_sums(g, *body, depth - 1));
+}
+
 }  // namespace
 
 Comparison compare(Algebra& algebra, Nf plan, Nf model) {
@@ -257,7 +267,8 @@ Comparison compare(Algebra& algebra, Nf plan, Nf model) {
   Engine& g = algebra.engine();
   const Nf residue = g.sub(plan, model);
   const bool equal = by_cases(g, residue, 3) || on_each_side(g, residue, 3) ||
-                     in_each_case_of_entries(g, residue) || of_equal_arguments(g, residue, 2);
+                     in_each_case_of_entries(g, residue) || of_equal_arguments(g, residue, 2) ||
+                     under_shared_sums(g, residue, 3);
   return equal ? Comparison::equal : Comparison::not_shown;
 }
 

@@ -1,6 +1,6 @@
 // Law: what compare() calls equal by rules that need two values at once has equal values: multiples
-// of an angle, comparisons of which one holds, symmetric sums, functions of equal arguments. Each
-// is written in two ways; half of the time one number of the second is changed.
+// of an angle, comparisons of which one holds, symmetric sums, functions of equal arguments, terms
+// under one sum. Each is written in two ways; half of the time one number of the second is changed.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -99,15 +99,42 @@ Trial function_of_equals(Draw& d) {
   return d.trial(d.a.mul(y, of(one)), d.a.mul(y, of(two)), !d.changed);
 }
 
+/// The mean of x / (x + y) over a dim, and 1 less the mean of y / (x + k y).
+Trial mean_of_quotients(Draw& d) {
+  const Nf K = d.a.size("K");
+  LeafFacts positive;
+  positive.positive = true;
+  const Var u = d.a.fresh(K, "u");
+  const Nf x = d.a.at(d.a.leaf("x", {K}, positive), {d.a.var(u)}), y = d.leaf("y");
+  const Nf z = d.a.mul(y, y), k = d.a.number(d.changed ? 2 : 1);
+  const Nf one = d.a.sum({u}, d.a.div(x, d.a.add(x, z)));
+  const Nf two = d.a.sum({u}, d.a.div(z, d.a.add(x, d.a.mul(k, z))));
+  return d.trial(d.a.div(one, K), d.a.sub(d.a.number(1), d.a.div(two, K)), !d.changed);
+}
+
+/// The sum of x / (x + y) over a dim, and 1 less that of y / (x + y): equal for one entry only.
+Trial sum_of_quotients(Draw& d) {
+  const Nf K = d.a.size("K");
+  LeafFacts positive;
+  positive.positive = true;
+  const Var u = d.a.fresh(K, "u");
+  const Nf x = d.a.at(d.a.leaf("x", {K}, positive), {d.a.var(u)}), y = d.leaf("y");
+  const Nf z = d.a.mul(y, y), whole = d.a.add(x, z), count = d.changed ? d.a.number(1) : K;
+  return d.trial(d.a.sum({u}, d.a.div(x, whole)), d.a.sub(count, d.a.sum({u}, d.a.div(z, whole))),
+                 !d.changed);
+}
+
 Trial try_pair(laws::Dice dice, Fault fault) {
-  const auto rule = dice.below(5);
-  const int limit = rule == 4 || dice.below(2) ? 24 : 1;
+  const auto rule = dice.below(7);
+  const int limit = rule >= 4 || dice.below(2) ? 24 : 1;
   Draw d(std::move(dice), limit, fault);
   return rule == 0   ? multiple(d)
          : rule == 1 ? sum_of_angles(d)
          : rule == 2 ? covering(d)
          : rule == 3 ? half_of_a_sum(d)
-                     : function_of_equals(d);
+         : rule == 4 ? function_of_equals(d)
+         : rule == 5 ? mean_of_quotients(d)
+                     : sum_of_quotients(d);
 }
 
 TEST(United, WhatIsCalledEqualIsEqual) {
@@ -124,7 +151,7 @@ TEST(United, WhatIsCalledEqualIsEqual) {
 
 TEST(United, FindPlantedFaults) {
   for (Fault fault : {Fault::angle_multiple, Fault::angle_sum, Fault::covers, Fault::half_sum,
-                      Fault::congruence}) {
+                      Fault::congruence, Fault::shared_sum}) {
     bool fooled = false;
     for (uint64_t seed = 0; seed < 1000 && !fooled; ++seed) {
       const Trial trial = try_pair(laws::Dice(seed), fault);
