@@ -263,6 +263,13 @@ class Case {
 
   bool not_zero(Nf v) { return follows(v, 1, 0, false) || follows(g_.scale(v, -1), 1, 0, false); }
 
+  /// v, if e is v^2, also for a v of several terms.
+  std::optional<Nf> value_squared(Nf e) {
+    const auto side = side_of_square(g_, e);
+    const auto atom = side ? g_.single_atom(*side) : std::nullopt;
+    return atom && g_.is_op(*atom, Op::poly) ? g_.inner(*atom) : side;
+  }
+
   Nf factor(const Factor& f) {
     for (const auto& [atom, value] : known_)
       if (f.atom == atom && f.exponent.sign() > 0) return g_.pow(value, f.exponent);
@@ -277,10 +284,12 @@ class Case {
     const Nf body = opened(g_, f.atom, avoid, &binders);
     if (g_.is_op(f.atom, Op::poly) && body == square_)
       return g_.pow(g_.scale(u_, sign_), f.exponent * Rational(2));
-    if (const auto side = g_.is_op(f.atom, Op::poly) ? side_of_square(g_, body) : std::nullopt)
+    if (const auto side = g_.is_op(f.atom, Op::poly) ? value_squared(body) : std::nullopt) {
+      const Nf value = of(*side);
       for (int sign : {1, -1})
-        if (follows(g_.scale(*side, sign), 1, 0, false))
-          return g_.pow(g_.scale(*side, sign), f.exponent * Rational(2));
+        if (follows(g_.scale(value, sign), 1, 0, false))
+          return g_.pow(g_.scale(value, sign), f.exponent * Rational(2));
+    }
     const Nf inner = of(body);
     if (g_.is_op(f.atom, Op::step))
       if (const auto value = implied(inner)) return *value;

@@ -162,6 +162,7 @@ struct Engine {
   };
   Nf pow(Nf base, Rational exponent);
   Nf pow_single(Nf base, Rational exponent);
+  std::optional<Nf> magnitude_of_sum(AtomId a);
   bool is_inverse(Nf base) const;
   Nf pow_poly(Nf base, Rational exponent);
   /// base = coef * common * body with coef > 0. common: sizes and atoms known to be positive, or

@@ -54,13 +54,22 @@ std::optional<Nf> Engine::root(Rational value, Rational e) {
   return fix(out, 1);
 }
 
+/// |u| for an atom that stands for a sum u, if u has one sign for all values of its indices.
+std::optional<Nf> Engine::magnitude_of_sum(AtomId a) {
+  if (!is_op(a, Op::poly)) return std::nullopt;
+  const Nf u = inner(a);
+  if (nonnegative(strip_iota(u))) return u;
+  return nonnegative(strip_iota(scale(u, -1))) ? std::optional<Nf>(scale(u, -1)) : std::nullopt;
+}
+
 /// (c prod a^k)^e. For fractional e a factor a^k leaves the root if a is known
 /// to be nonnegative: where a = 0, both sides are 0 or undefined. If k is
 /// even, a^k = (a^2)^(k/2), which is a^ke only if ke is even too: sqrt(x^2) is
-/// |x|.
+/// |x|, and a or -a if a sum a has one sign.
 Nf Engine::pow_single(Nf base, Rational e) {
   const Term t = terms(base)[0];
   Mono out, rest;
+  Nf sums = one;
   if (e.is_integer()) {
     for (const Factor& f : factors(t.mono)) out.push_back({f.atom, f.exponent * e});
     return fix(out, power_of(t.coef, e.num));
@@ -68,7 +77,10 @@ Nf Engine::pow_single(Nf base, Rational e) {
   auto even = [](Rational k) { return k.is_integer() && k.num % 2 == 0; };
   for (const Factor& f : Mono(factors(t.mono))) {
     Rational k = f.exponent;
-    if (never_negative(f.atom) || !k.is_integer() || (even(k) && even(k * e))) {
+    const auto magnitude = even(k) ? magnitude_of_sum(f.atom) : std::nullopt;
+    if (magnitude && !even(k * e)) {
+      sums = mul(sums, pow(*magnitude, k * e));
+    } else if (never_negative(f.atom) || !k.is_integer() || (even(k) && even(k * e))) {
       out.push_back({f.atom, k * e});
     } else if (even(k) && !is_indicator(f.atom)) {
       Nf square = lift(Op::poly, {}, atom_power(f.atom, 2));
@@ -86,7 +98,7 @@ Nf Engine::pow_single(Nf base, Rational e) {
     Nf inside = lift(Op::poly, {}, monomial(mono(rest), inner));
     out.push_back({only_atom(inside), e});
   }
-  return mul(*scale_root, fix(out, 1));
+  return mul(sums, mul(*scale_root, fix(out, 1)));
 }
 
 namespace {
