@@ -269,6 +269,9 @@ TEST_F(Configurations, ThatNoModelHasAreNamedByKey) {
   refused(R"("vocab_size": 4)", "no model_type can be read");
   refused(std::string(llama) + R"(, "rope_scaling": {"factor": 8.0})", "rope_scaling is ");
   refused(std::string(llama) + R"(, "attention_bias": true)", "attention_bias is true");
+  std::string heads = llama;
+  heads.replace(heads.find("\"num_key_value_heads\": 8"), 24, "\"num_key_value_heads\": 6");
+  refused(heads, "num_attention_heads=32 is not a multiple of K = 6");
 }
 
 /// Every file that a row names is in the program.

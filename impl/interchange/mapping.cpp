@@ -219,6 +219,18 @@ bool known_product(const std::vector<Name>& dims, const DimSizes& sizes, int64_t
   return true;
 }
 
+/// `num_attention_heads=32 is not a multiple of K = 6`.
+std::string disagreement(const Equation& equation, int64_t value, int64_t factor,
+                         const std::vector<Name>& unknown) {
+  const std::string given = equation.key + "=" + std::to_string(value);
+  if (equation.products.size() > 1 || unknown.empty() || value < 1 || factor < 2)
+    return given + " does not agree with the other sizes";
+  std::string dims;
+  for (const Name& dim : equation.products[0])
+    if (dim != unknown[0]) dims += (dims.empty() ? "" : "*") + dim;
+  return given + " is not a multiple of " + dims + " = " + std::to_string(factor);
+}
+
 /// Solves an equation for its only unknown size; false unless there is exactly one.
 bool solve(const Equation& equation, int64_t value, DimSizes& sizes) {
   std::vector<Name> unknown;
@@ -235,8 +247,7 @@ bool solve(const Equation& equation, int64_t value, DimSizes& sizes) {
   }
   if (unknown.size() > 1) return false;
   if (!fits || (unknown.empty() ? left != 0 : left < 1 || left % factor != 0))
-    throw std::runtime_error(equation.key + "=" + std::to_string(value) +
-                             " does not agree with the other sizes");
+    throw std::runtime_error(disagreement(equation, value, factor, unknown));
   if (!unknown.empty()) sizes[unknown[0]] = left / factor;
   return !unknown.empty();
 }
