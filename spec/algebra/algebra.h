@@ -125,6 +125,9 @@ enum class Fault {
   extremum_condition,    // indicator.cpp: off + [c] (on - off) is the greater of both for every c
   any_case,              // by_entries.cpp: [p] >= [q] for any p and q
   common_factor,         // by_entries.cpp: a product with a factor >= 0 is >= 0
+  one_side,              // compare.cpp: what vanishes below a threshold vanishes
+  below_threshold,       // threshold.cpp: any term with a threshold is 0 above it
+  complement_power,      // polynomial.cpp: (1 - x)^2 = 1 - x for every x
   capture,               // lift.cpp: dependent arguments are not re-opened (only loses proofs)
 };
 

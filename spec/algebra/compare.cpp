@@ -227,7 +227,7 @@ bool on_each_side(Engine& g, Nf e, int depth) {
   const auto gone = [&](Nf side) {
     return by_cases(g, side, 1) || on_each_side(g, side, depth - 1);
   };
-  return sides && gone(sides->first) && gone(sides->second);
+  return sides && gone(sides->first) && (g.fault == Fault::one_side || gone(sides->second));
 }
 
 /// Case split on signs; also under a sum, where the signs depend on the index.

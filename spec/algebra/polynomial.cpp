@@ -294,7 +294,7 @@ bool is_complement(const Engine& g, AtomId a) {
     const Mono& m = g.factors(t.mono);
     ones += m.empty() && t.coef.is_one();
     conditions += m.size() == 1 && t.coef == Rational(-1) && m[0].exponent.is_one() &&
-                  g.idempotent(m[0].atom);
+                  (g.idempotent(m[0].atom) || g.fault == Fault::complement_power);
   }
   return ones == 1 && conditions == 1 && g.terms(g.tensors[g.atoms[a].ref].body).size() == 2;
 }

@@ -130,5 +130,29 @@ TEST(Signs, PowersModuloAPrime) {
   }
 }
 
+TEST(Signs, BothSidesOfAThresholdCount) {
+  for (Fault fault : {Fault::none, Fault::one_side, Fault::below_threshold}) {
+    Signs s(fault);
+    const Nf above = s.a.le0(s.a.sub(s.a.size("K"), s.a.var(s.i)));  // [K <= i]
+    const Nf all = s.at_i, first = s.a.mul(s.a.sub(s.a.number(1), above), s.at_i);
+    EXPECT_EQ(compare(s.a, first, all) == Comparison::equal, fault == Fault::one_side);
+    EXPECT_TRUE(s.a.engine().only_below_threshold(first));
+    const bool any = fault == Fault::below_threshold;
+    EXPECT_EQ(s.a.engine().only_below_threshold(s.a.mul(above, s.at_i)).has_value(), any);
+  }
+}
+
+TEST(Signs, PowersOfOneMinusAConditionAreItself) {
+  for (Fault fault : {Fault::none, Fault::complement_power}) {
+    Signs s(fault);
+    const auto same_twice = [&](Nf e) {
+      const Nf once = s.a.sub(s.a.number(1), e);
+      return s.a.pow(once, 2) == once;
+    };
+    EXPECT_TRUE(same_twice(s.step(s.at_i)));
+    EXPECT_EQ(same_twice(s.at_i), fault != Fault::none);
+  }
+}
+
 }  // namespace
 }  // namespace shardproof::algebra

@@ -98,7 +98,8 @@ Nf Engine::sum_thresholds(const VarSet& bound, Nf body, bool* done) {
 /// e as [v < K] rest for a free variable v, if e is zero where v >= K.
 std::optional<Engine::Below> Engine::only_below_threshold(Nf e) {
   const auto found = threshold_of_free(*this, e);
-  if (!found || above_cut(*this, e, *found) != zero) return std::nullopt;
+  if (!found) return std::nullopt;
+  if (fault != Fault::below_threshold && above_cut(*this, e, *found) != zero) return std::nullopt;
   const Nf is = of_atom(found->atom);
   return Below{found->high ? sub(one, is) : is, with_atom(e, found->atom, !found->high)};
 }
