@@ -155,7 +155,7 @@ std::optional<Nf> Engine::compare_extremum(AtomId c, Nf on, Nf off) {
 }
 
 /// [F([c]) = 0] = [c] [F(1) = 0] + (1 - [c]) [F(0) = 0], for the first condition in e; the same for
-/// <=. A term of conditions only, such as [c] + [d] > 0, stays as it is.
+/// <=. Several conditions and nothing else, such as [c] + [d] > 0, stay as they are.
 std::optional<Nf> Engine::by_conditions(AtomKind kind, Nf e) {
   std::vector<AtomId> conditions;
   bool alone = true;
@@ -166,9 +166,9 @@ std::optional<Nf> Engine::by_conditions(AtomKind kind, Nf e) {
       if (std::find(conditions.begin(), conditions.end(), f.atom) == conditions.end())
         conditions.push_back(f.atom);
     }
-  // Each condition can double the size.
-  if (alone || conditions.empty() || conditions.size() > 4 || terms(e).size() < 2)
-    return std::nullopt;
+  // Each condition can double the size. One alone is decided: [[c] = 0] is 1 - [c].
+  if (conditions.empty() || conditions.size() > 4) return std::nullopt;
+  if (alone ? conditions.size() > 1 : terms(e).size() < 2) return std::nullopt;
   const AtomId c = conditions[0];
   Nf on = zero, off = zero;
   for (const Term& t : Poly(terms(e))) {
@@ -244,7 +244,9 @@ Engine::Pair compare_indicators(Engine& g, const Atom& x, const Atom& y) {
 }  // namespace
 
 Engine::Pair Engine::relation(AtomId x, AtomId y) {
-  if (!mentions_any(atom_vars[x], atom_vars[y])) return Pair::unrelated;
+  const bool of_numbers =
+      atom_vars[x].empty() && atom_vars[y].empty();  // of parameters f32[], i32[]
+  if (!of_numbers && !mentions_any(atom_vars[x], atom_vars[y])) return Pair::unrelated;
   const uint64_t key = static_cast<uint64_t>(x) << 32 | y;
   if (const auto known = pair_facts.find(key); known != pair_facts.end()) return known->second;
   return pair_facts[key] = compare_indicators(*this, Atom(atoms[x]), Atom(atoms[y]));
