@@ -84,6 +84,7 @@ enum class Fault {
   threshold_range,       // threshold.cpp: every threshold lies inside the range
   given_anywhere,        // given.cpp: F([c]) = F(1), even without the factor [c]
   mirror_end,            // mirror.cpp: Sum_v f(v) = Sum_v f(|v| - v)
+  sum_magnitude,         // power.cpp: |u| = u for a sum u of any sign
   sine_square,           // functions.cpp: sin(u)^2 = 1 - cos(u)
   angle_sum,             // angle.cpp: cos(a + b) = cos a cos b + sin a sin b
   angle_multiple,        // angle.cpp: cos(k u) for any k is that of the integer below

@@ -58,7 +58,7 @@ std::optional<Nf> Engine::root(Rational value, Rational e) {
 std::optional<Nf> Engine::magnitude_of_sum(AtomId a) {
   if (!is_op(a, Op::poly)) return std::nullopt;
   const Nf u = inner(a);
-  if (nonnegative(strip_iota(u))) return u;
+  if (fault == Fault::sum_magnitude || nonnegative(strip_iota(u))) return u;
   return nonnegative(strip_iota(scale(u, -1))) ? std::optional<Nf>(scale(u, -1)) : std::nullopt;
 }
 

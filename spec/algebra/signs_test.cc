@@ -42,6 +42,18 @@ TEST(Signs, TheMaximumOfBothSignsIsAMagnitude) {
   }
 }
 
+TEST(Signs, TheMagnitudeOfASumIsTheSumIfItHasOneSign) {
+  for (Fault fault : {Fault::none, Fault::sum_magnitude}) {
+    Signs s(fault);
+    const auto leaves = [&](Nf sum) {  // |x_i (sum)| = |x_i| (sum)
+      return s.a.apply(Fn::abs, s.a.mul(s.at_i, sum)) == s.a.mul(s.a.apply(Fn::abs, s.at_i), sum);
+    };
+    const Nf y = s.a.at(s.y, {s.a.var(s.i)}), z = s.a.at(s.y, {s.a.var(s.j)});
+    EXPECT_TRUE(leaves(s.a.add(s.a.number(1), s.a.apply(Fn::exp, y))));
+    EXPECT_EQ(leaves(s.a.add(y, z)), fault == Fault::sum_magnitude);
+  }
+}
+
 TEST(Signs, SumsAreComparedEntryByEntry) {
   for (Fault fault : {Fault::none, Fault::any_case, Fault::common_factor}) {
     Signs s(fault);
