@@ -419,7 +419,8 @@ class PlanChecker {
     }
     if (beside_refuted_callees(f, proved, where_assumed, report)) return;
     ComparedPlan compared =
-        compare_with_model(program(), f, proved, options_.inline_plans, &where_assumed);
+        compare_with_model(program(), f, proved, options_.inline_plans, &where_assumed,
+                           options_.confirm ? Search::counterexample : Search::unconfirmed);
     report.verdict = compared.verdict;
     report.proof = compared.proof;
     report.of_sizes = std::move(compared.of_sizes);

@@ -59,6 +59,7 @@ struct CheckOptions {
   bool inline_plans = false;   ///< compare with the body of every callee, not with its proved model
   bool fixes = true;           ///< search for fixes (checks the file again with each edit)
   bool compare = true;         ///< false: apply the typing rules only
+  bool confirm = true;         ///< false: believe a difference in double, for trials of edits
   Name only = {};              ///< check and report only this plan of the file; empty: all plans
 };
 

@@ -262,7 +262,8 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
   const auto differs_within = [&](double seconds) {
     if (refutation || searched >= seconds) return refutation.has_value();
     const double begin = seconds_of_thread();
-    refutation = refute(program, plan, nullptr, seconds);
+    refutation = refute(program, plan, nullptr, seconds,
+                        search == Search::unconfirmed ? Confirm::no : Confirm::yes);
     const bool ended = seconds_of_thread() - begin >= seconds;
     searched = ended ? seconds : FileBudget::of_points;
     return refutation.has_value();

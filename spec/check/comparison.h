@@ -17,8 +17,8 @@ struct ComparedPlan {
   std::vector<Diagnostic> diagnostics;
 };
 
-/// Whether to try random points if equality is not proved.
-enum class Search { counterexample, none };
+/// Whether to try random points if equality is not proved. unconfirmed: see Confirm::no.
+enum class Search { counterexample, unconfirmed, none };
 
 /// `proved[f]`: plan f is proved, so its calls are lowered as its model. `where_assumed`: also
 /// plans that equal their model only under their assumptions (null: none).

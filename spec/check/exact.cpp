@@ -1,9 +1,8 @@
 #include "spec/check/exact.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
+#include <charconv>
+#include <iterator>
 
 #include "spec/denote/decimal.h"
 #include "spec/denote/evaluate.h"
@@ -17,11 +16,8 @@ using denote::Rational;
 /// The shortest decimal that reads back as x: 0.1, not the nearest binary fraction.
 Rational shortest_decimal(double x) {
   char text[32];
-  for (int digits = 1; digits <= 17; ++digits) {
-    std::snprintf(text, sizeof text, "%.*g", digits, x);
-    if (std::strtod(text, nullptr) == x) break;
-  }
-  return denote::decimal<Rational>(text, x);
+  const auto [end, error] = std::to_chars(std::begin(text), std::end(text), x);
+  return denote::decimal<Rational>(std::string(text, end), x);
 }
 
 std::vector<Array<double>> rounded(const std::vector<Array<Rational>>& exact) {

@@ -494,14 +494,27 @@ std::string range_without_difference(const ir::Program& program, size_t plan,
 
 }  // namespace
 
+namespace {
+
+/// The difference as it was seen, in double.
+std::optional<Refutation> believed(const ir::Program& program, size_t plan, const Point& at,
+                                   const Outcome& seen) {
+  for (size_t r = 0; r < seen.plan.size() && r < seen.claimed.size(); ++r)
+    if (const auto i = differs(seen.plan[r], seen.claimed[r], seen.noise))
+      return describe(program, plan, at.sizes, r, *i, seen.plan[r], seen.claimed[r]);
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Refutation> refute(const ir::Program& program, size_t plan, std::string* why,
-                                 double seconds) {
+                                 double seconds, Confirm confirm) {
   const PointsToRefute points(program, plan);
   const std::vector<Point>& all = points.all;
   if (all.empty()) {  // reduce large sizes that nothing reads
     const FixedSizes unread = without_those_read(program, plan, sizes_to_reduce(program, plan));
     if (!unread.empty() && !may_write_a_size(program, plan, unread))
-      return refute(with_open_sizes(program, unread), plan, why, seconds);
+      return refute(with_open_sizes(program, unread), plan, why, seconds, confirm);
   }
   if (all.empty() && why) *why = "no small sizes satisfy the file's requirements";
   const SearchLimit limit(seconds);
@@ -511,14 +524,15 @@ std::optional<Refutation> refute(const ir::Program& program, size_t plan, std::s
       if (!found) continue;
       const auto at = where_it_is_claimed(program, plan, point, found);
       if (!at) continue;
-      if (auto refutation = confirmed(program, plan, *at, *found)) {
-        refutation->first_wrong =
-            first_wrong_at(program, plan, all, *at, *found, refutation->result);
-        std::vector<Point> first = all;
-        std::swap(first.front(), first.at(static_cast<size_t>(&point - all.data())));
-        refutation->outside = range_without_difference(program, plan, first);
-        return refutation;
-      }
+      auto refutation = confirm == Confirm::yes ? confirmed(program, plan, *at, *found)
+                                                : believed(program, plan, *at, *found);
+      if (!refutation) continue;
+      refutation->first_wrong = first_wrong_at(program, plan, all, *at, *found, refutation->result);
+      if (confirm == Confirm::no) return refutation;
+      std::vector<Point> first = all;
+      std::swap(first.front(), first.at(static_cast<size_t>(&point - all.data())));
+      refutation->outside = range_without_difference(program, plan, first);
+      return refutation;
     } catch (const std::exception& error) {
       // A number of the program may be no valid index.
       if (why && !point.literals && !point.of_number) *why = error.what();

@@ -21,10 +21,15 @@ struct Refutation {
   std::string outside;  ///< the range of a parameter in which no difference is seen: "0 <= y < |V|"
 };
 
+/// Whether a difference is shown to be more than rounding, which takes longer than to find it. Not
+/// where the next edit is tried whatever the reason.
+enum class Confirm { yes, no };
+
 /// Compares the plan with its model or, if it claims a gradient, with the derivative of its model
 /// by dual numbers. Nullopt: no difference was found, or one of them cannot run on one device
 /// (`why` says so), or the time is over.
 std::optional<Refutation> refute(const ir::Program& program, size_t plan, std::string* why,
-                                 double seconds = FileBudget::of_points);
+                                 double seconds = FileBudget::of_points,
+                                 Confirm confirm = Confirm::yes);
 
 }  // namespace shardproof

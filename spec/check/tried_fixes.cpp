@@ -116,6 +116,7 @@ class FixTrial {
     };
     CheckOptions options = file_.options;
     options.fixes = false;
+    options.confirm = false;
     const bool alone = plan && of(*plan).instances.empty() && stays_inside(*plan, edits);
     if (alone) options.only = plan->name;
     Sources sources;
