@@ -202,7 +202,7 @@ TEST_F(Interchange, NumbersAreThoseOfTheConfig) {
   EXPECT_THAT(said(R"({"model_type":"net","layers":3,"wide":4})"),
               HasSubstr("all_heads is not a size: null"));
   EXPECT_THAT(said(R"({"model_type":"net","layers":3,"wide":4,"all_heads":5,"head":2})"),
-              HasSubstr("all_heads=5 does not agree"));
+              HasSubstr("all_heads=5 is not a multiple of D = 2"));
   EXPECT_THAT(said(R"({"model_type":"net","layers":"3"})"), HasSubstr("layers is not a size"));
   EXPECT_THAT(said("{"), HasSubstr("parse error"));
   const std::string deep = std::string(400'000, '[') + std::string(400'000, ']');
