@@ -218,7 +218,8 @@ class Problem {
       std::memcpy(static_cast<float*>(to) + at, vector,
                   static_cast<size_t>(op_.width) * sizeof(float));
     else
-      vector_steps(isa())->store_bf16(static_cast<uint16_t*>(to) + at, vector, op_.width);
+      vector_steps(isa())->store_rows_bf16(static_cast<uint16_t*>(to) + at, vector,
+                                           {1, 0, op_.width});
   }
 
  private:

@@ -86,19 +86,12 @@ void pull(float* weights, float* g, int64_t n, float sum, float scale, uint16_t*
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "kernels/cpu/at_level.h"
+
 namespace shardproof::cpu {
 
 const AttentionRows* attention_rows([[maybe_unused]] Isa isa) {
-#if HWY_TARGETS & HWY_AVX3
-  if (isa >= Isa::v4) return &N_AVX3::rows;
-#endif
-#if HWY_TARGETS & HWY_AVX2
-  if (isa == Isa::v3) return &N_AVX2::rows;
-#endif
-#if HWY_TARGETS & HWY_SSE4
-  if (isa == Isa::v2) return &N_SSE4::rows;
-#endif
-  return nullptr;
+  SHARDPROOF_RETURN_AT_LEVEL(isa, rows);
 }
 
 }  // namespace shardproof::cpu

@@ -238,19 +238,12 @@ double sum_squares(const SumSquares& op, const void* x) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "kernels/cpu/at_level.h"
+
 namespace shardproof::cpu {
 
 const FusedKernels* fused_kernels([[maybe_unused]] Isa isa) {
-#if HWY_TARGETS & HWY_AVX3
-  if (isa >= Isa::v4) return &N_AVX3::kernels;
-#endif
-#if HWY_TARGETS & HWY_AVX2
-  if (isa == Isa::v3) return &N_AVX2::kernels;
-#endif
-#if HWY_TARGETS & HWY_SSE4
-  if (isa == Isa::v2) return &N_SSE4::kernels;
-#endif
-  return nullptr;
+  SHARDPROOF_RETURN_AT_LEVEL(isa, kernels);
 }
 
 }  // namespace shardproof::cpu

@@ -154,7 +154,7 @@ Part part(Element element, const void* x, const MatrixStrides& strides, const Ra
     const uint16_t* from = static_cast<const uint16_t*>(x) + first + line * apart;
     float* to = memory.data() + line * length;
     if (vectors)
-      vectors->load_bf16(to, from, length);
+      vectors->load_rows_bf16(to, from, {1, 0, length});
     else
       for (int64_t i = 0; i < length; ++i) to[i] = bf16_to_f32(from[i]);
   }

@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <stdexcept>
@@ -26,7 +27,7 @@ int64_t floor_divided(int64_t a, int64_t b, bool& by_zero) {
 /// A step, and the registers of its operands and of its result.
 struct Instruction {
   const PointwiseStep* step;
-  std::vector<size_t> from;
+  std::array<size_t, 3> from;
   size_t to;
   bool rounded;  ///< to bf16
 };
@@ -77,7 +78,7 @@ class Instructions {
       return of_.push_back(all.back().to);
     }
     Instruction made{&step, {}, 0, false};
-    for (size_t value : step.arguments) made.from.push_back(of_[value]);
+    for (size_t k = 0; k < step.arguments.size(); ++k) made.from[k] = of_[step.arguments[k]];
     if (step.fn == PointwiseFn::constant) {
       made.to = registers_++;
       constants.push_back(made);
@@ -231,8 +232,9 @@ class Machine {
   bool is_vector_step(const Instruction& instruction, Block<R>& to, int64_t n) {
     if constexpr (std::is_same_v<R, float>) {
       const Block<float>* arguments[3] = {};
-      if (!vectors_ || instruction.from.empty() || instruction.from.size() > 3) return false;
-      for (size_t i = 0; i < instruction.from.size(); ++i) arguments[i] = &arg(instruction, i);
+      const size_t count = instruction.step->arguments.size();
+      if (!vectors_ || count == 0) return false;
+      for (size_t i = 0; i < count; ++i) arguments[i] = &arg(instruction, i);
       return vectors_->step(*instruction.step, arguments, to, n, instruction.rounded);
     }
     return false;

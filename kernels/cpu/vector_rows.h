@@ -11,7 +11,6 @@
 #include <hwy/highway.h>
 
 #include <cstdint>
-#include <cstring>
 #include <limits>
 
 HWY_BEFORE_NAMESPACE();
@@ -82,13 +81,6 @@ HWY_INLINE V exp_of(D d, V x) {
   return hn::IfThenElse(hn::IsNaN(x), x, y);
 }
 
-HWY_INLINE void widen(float* HWY_RESTRICT to, const uint16_t* HWY_RESTRICT from, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) {
-    const uint32_t bits = static_cast<uint32_t>(from[i]) << 16;
-    memcpy(to + i, &bits, sizeof bits);
-  }
-}
-
 /// To the nearest bf16, ties to even; NaN stays NaN.
 struct Narrow {
   template <class D, class V>
@@ -123,6 +115,10 @@ HWY_INLINE void stored(D d, V x, uint16_t* to) {
   const hn::Rebind<uint16_t, D> narrow;
   const auto bits = hn::ShiftRight<16>(hn::BitCast(du, Narrow()(d, x)));
   hn::StoreU(hn::TruncateTo(narrow, bits), narrow, to);
+}
+
+HWY_INLINE void widen(float* to, const uint16_t* from, int64_t n) {
+  for_each_vector(n, [=](auto d, int64_t i) HWY_ATTR { stored(d, loaded(d, from + i), to + i); });
 }
 
 /// The largest entry of a row, and the sum of exp(x - largest).

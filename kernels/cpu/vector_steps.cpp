@@ -163,8 +163,6 @@ HWY_INLINE void move_rows(To* to, int64_t to_stride, const From* from, int64_t f
   }
 }
 
-void load_bf16(float* to, const uint16_t* from, int64_t n) { move_rows(to, 0, from, 0, 1, n); }
-void store_bf16(uint16_t* to, const float* from, int64_t n) { move_rows(to, 0, from, 0, 1, n); }
 void load_rows_f32(float* to, const float* from, const PackedRows& rows) {
   move_rows(to, rows.n, from, rows.stride, rows.count, rows.n);
 }
@@ -178,27 +176,20 @@ void store_rows_bf16(uint16_t* to, const float* from, const PackedRows& rows) {
   move_rows(to, rows.stride, from, rows.n, rows.count, rows.n);
 }
 
-[[maybe_unused]] const VectorSteps steps{
-    step, load_bf16, store_bf16, load_rows_f32, load_rows_bf16, store_rows_f32, store_rows_bf16};
+[[maybe_unused]] const VectorSteps steps{step, load_rows_f32, load_rows_bf16, store_rows_f32,
+                                         store_rows_bf16};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace shardproof::cpu
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "kernels/cpu/at_level.h"
+
 namespace shardproof::cpu {
 
 const VectorSteps* vector_steps([[maybe_unused]] Isa isa) {
-#if HWY_TARGETS & HWY_AVX3
-  if (isa >= Isa::v4) return &N_AVX3::steps;
-#endif
-#if HWY_TARGETS & HWY_AVX2
-  if (isa == Isa::v3) return &N_AVX2::steps;
-#endif
-#if HWY_TARGETS & HWY_SSE4
-  if (isa == Isa::v2) return &N_SSE4::steps;
-#endif
-  return nullptr;
+  SHARDPROOF_RETURN_AT_LEVEL(isa, steps);
 }
 
 }  // namespace shardproof::cpu

@@ -6,7 +6,7 @@
 
 namespace shardproof::cpu {
 
-/// PackedRows of contiguous entries in memory.
+/// Rows of n contiguous entries; `stride` is between their first entries.
 struct PackedRows {
   int64_t count, stride, n;
 };
@@ -19,9 +19,6 @@ struct VectorSteps {
   /// the nearest bf16, in the same pass. Returns false if the step is not supported.
   bool (*step)(const PointwiseStep& step, const Block<float>* const* arguments, Block<float>& to,
                int64_t n, bool rounded);
-  /// Converts contiguous bf16.
-  void (*load_bf16)(float* to, const uint16_t* from, int64_t n);
-  void (*store_bf16)(uint16_t* to, const float* from, int64_t n);
   /// Packs rows of n entries, `stride` apart, and unpacks them.
   void (*load_rows_f32)(float* to, const float* from, const PackedRows& rows);
   void (*load_rows_bf16)(float* to, const uint16_t* from, const PackedRows& rows);

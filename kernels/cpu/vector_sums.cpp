@@ -57,20 +57,11 @@ void add_in_lanes(double* HWY_RESTRICT lanes, const double* HWY_RESTRICT x, int6
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "kernels/cpu/at_level.h"
+
 namespace shardproof::cpu {
 
-const VectorSums* vector_sums([[maybe_unused]] Isa isa) {
-#if HWY_TARGETS & HWY_AVX3
-  if (isa >= Isa::v4) return &N_AVX3::sums;
-#endif
-#if HWY_TARGETS & HWY_AVX2
-  if (isa == Isa::v3) return &N_AVX2::sums;
-#endif
-#if HWY_TARGETS & HWY_SSE4
-  if (isa == Isa::v2) return &N_SSE4::sums;
-#endif
-  return nullptr;
-}
+const VectorSums* vector_sums([[maybe_unused]] Isa isa) { SHARDPROOF_RETURN_AT_LEVEL(isa, sums); }
 
 }  // namespace shardproof::cpu
 #endif
