@@ -11,6 +11,7 @@
 #include <iostream>
 #include <set>
 #include <sstream>
+#include <tuple>
 
 #include "properties/faults/complete.h"
 #include "properties/faults/families.h"
@@ -25,8 +26,8 @@ namespace {
 using properties::PlanCase;
 
 struct Score {
-  std::set<std::pair<std::string, int>>
-      plans;  ///< by file and offset: a file may be imported twice
+  /// By file, offset and name: a file may be imported twice; a plan with `{?_t}` has instances.
+  std::set<std::tuple<std::string, uint32_t, Name>> plans;
   int made = 0, differs = 0, unfit = 0, equal = 0;
   int later = 0;                             ///< seen on some of many meshes only
   std::map<std::string, int> refused_equal;  ///< by code: the numbers agree
@@ -92,7 +93,10 @@ void run_mutants(const std::string& path, size_t each, Score& score) {
   for (size_t plan : file->written) {
     const Ground ground = mutants.ground(plan);
     const SourceRange& range = ground.function.range;
-    if (!score.plans.insert({file->sources->file(range.file).path, range.begin}).second) continue;
+    if (!score.plans
+             .insert({file->sources->file(range.file).path, range.begin, ground.function.name})
+             .second)
+      continue;
     Faults faults = faults_of(ground);
     std::shuffle(faults.begin(), faults.end(), rng);
     std::array<size_t, families> taken{};
