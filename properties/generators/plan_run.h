@@ -25,8 +25,8 @@ using beside::wide_bounds;
 using beside::would_see_a_factor;
 using beside::written_bounds;
 
-/// Whether some of so many small meshes shows a difference from the claim. Throws where there is
-/// none on which it can be run.
+/// Whether one of N = `meshes` small meshes shows a difference from the claim. Throws if the plan
+/// runs on none of them.
 bool differs_somewhere(PlanCase& one, const std::vector<Divisibility>& conditions, int meshes = 4);
 
 }  // namespace shardproof::properties

@@ -82,14 +82,25 @@ Trial half_of_a_sum(Draw& d) {
                  !d.changed);
 }
 
-/// A function, or an operator on tensors, of x / (x + y) and of 1 - y / (x + k y).
-Trial function_of_equals(Draw& d) {
+/// x[u] > 0 and z = y^2, of which quotients over a dim K are made.
+struct Quotients {
+  Nf K;
+  Var u;
+  Nf x, y, z;
+};
+Quotients quotients(Draw& d) {
   const Nf K = d.a.size("K");
   LeafFacts positive;
   positive.positive = true;
   const Var u = d.a.fresh(K, "u");
   const Nf x = d.a.at(d.a.leaf("x", {K}, positive), {d.a.var(u)}), y = d.leaf("y");
-  const Nf z = d.a.mul(y, y), k = d.a.number(d.changed ? 2 : 1);
+  return {K, u, x, y, d.a.mul(y, y)};
+}
+
+/// A function, or an operator on tensors, of x / (x + y) and of 1 - y / (x + k y).
+Trial function_of_equals(Draw& d) {
+  const auto [K, u, x, y, z] = quotients(d);
+  const Nf k = d.a.number(d.changed ? 2 : 1);
   const Nf one = d.a.div(x, d.a.add(x, z));
   const Nf two = d.a.sub(d.a.number(1), d.a.div(z, d.a.add(x, d.a.mul(k, z))));
   const bool operators = d.below(2) == 1;
@@ -101,12 +112,8 @@ Trial function_of_equals(Draw& d) {
 
 /// The mean of x / (x + y) over a dim, and 1 less the mean of y / (x + k y).
 Trial mean_of_quotients(Draw& d) {
-  const Nf K = d.a.size("K");
-  LeafFacts positive;
-  positive.positive = true;
-  const Var u = d.a.fresh(K, "u");
-  const Nf x = d.a.at(d.a.leaf("x", {K}, positive), {d.a.var(u)}), y = d.leaf("y");
-  const Nf z = d.a.mul(y, y), k = d.a.number(d.changed ? 2 : 1);
+  const auto [K, u, x, y, z] = quotients(d);
+  const Nf k = d.a.number(d.changed ? 2 : 1);
   const Nf one = d.a.sum({u}, d.a.div(x, d.a.add(x, z)));
   const Nf two = d.a.sum({u}, d.a.div(z, d.a.add(x, d.a.mul(k, z))));
   return d.trial(d.a.div(one, K), d.a.sub(d.a.number(1), d.a.div(two, K)), !d.changed);
@@ -114,12 +121,8 @@ Trial mean_of_quotients(Draw& d) {
 
 /// The sum of x / (x + y) over a dim, and 1 less that of y / (x + y): equal for one entry only.
 Trial sum_of_quotients(Draw& d) {
-  const Nf K = d.a.size("K");
-  LeafFacts positive;
-  positive.positive = true;
-  const Var u = d.a.fresh(K, "u");
-  const Nf x = d.a.at(d.a.leaf("x", {K}, positive), {d.a.var(u)}), y = d.leaf("y");
-  const Nf z = d.a.mul(y, y), whole = d.a.add(x, z), count = d.changed ? d.a.number(1) : K;
+  const auto [K, u, x, y, z] = quotients(d);
+  const Nf whole = d.a.add(x, z), count = d.changed ? d.a.number(1) : K;
   return d.trial(d.a.sum({u}, d.a.div(x, whole)), d.a.sub(count, d.a.sum({u}, d.a.div(z, whole))),
                  !d.changed);
 }

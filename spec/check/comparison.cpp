@@ -124,10 +124,9 @@ void add_numbers(Diagnostic& diagnostic, const Refutation& refutation, bool grad
 }
 
 /// For an unknown verdict: what is known about the plan, and what the user can do.
-void add_what_is_known(const ir::Program& program, const ir::Function& plan,
-                       Diagnostic& diagnostic) {
+void add_what_is_known(const ir::Program& program, size_t index, Diagnostic& diagnostic) {
+  const ir::Function& plan = program.functions.at(index);
   const Name& model = program.functions.at(plan.model.value()).name;
-  const auto index = static_cast<size_t>(&plan - program.functions.data());
   if (auto mask = masked_by_a_number(program, index))
     diagnostic.details.push_back(*std::move(mask));
   diagnostic.details.push_back(
@@ -154,7 +153,7 @@ Diagnostic undecided(const ir::Program& program, size_t index, const lower::Comp
       diagnostic.message = compared.unsupported_words;
       if (!compared.unsupported_hint.empty()) diagnostic.details = {compared.unsupported_hint};
     }
-    add_what_is_known(program, plan, diagnostic);
+    add_what_is_known(program, index, diagnostic);
     return diagnostic;
   }
   diagnostic.code = "U0003";
@@ -174,7 +173,7 @@ Diagnostic undecided(const ir::Program& program, size_t index, const lower::Comp
   if (compared.budget_ended || compared.residue.size() > long_residue)
     for (std::string& sentence : what_helps(program, index))
       diagnostic.details.push_back(std::move(sentence));
-  add_what_is_known(program, plan, diagnostic);
+  add_what_is_known(program, index, diagnostic);
   return diagnostic;
 }
 

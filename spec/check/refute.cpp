@@ -492,10 +492,6 @@ std::string range_without_difference(const ir::Program& program, size_t plan,
   return "";
 }
 
-}  // namespace
-
-namespace {
-
 /// The difference as it was seen, in double.
 std::optional<Refutation> believed(const ir::Program& program, size_t plan, const Point& at,
                                    const Outcome& seen) {

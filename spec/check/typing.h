@@ -9,12 +9,12 @@
 
 namespace shardproof {
 
-/// A refusal with its location; fixes and counterexamples are made from it.
 /// Of a record as an argument: its name where it is a parameter, its layout, and the parameter's.
 struct Layouts {
   Name record, have, want;
 };
 
+/// A refusal with its location; fixes and counterexamples are made from it.
 struct RefusedOp {
   Diagnostic diagnostic;
   Refusal refusal;

@@ -53,52 +53,52 @@ struct Cost {
   int64_t calls = 0;
 };
 
-/// Memory for the operands of `chain`, the output first.
-std::vector<std::vector<std::byte>> operands_of(const Pointwise& chain) {
+/// Memory for the operands of `op`, the output first.
+std::vector<std::vector<std::byte>> operands_of(const Pointwise& op) {
   std::vector<std::vector<std::byte>> operands;
-  for (size_t k = 0; k < chain.nest.strides.size(); ++k) {
+  for (size_t k = 0; k < op.nest.strides.size(); ++k) {
     int64_t entries = 1;
-    for (size_t d = 0; d < chain.nest.extents.size(); ++d)
-      entries += (chain.nest.extents[d] - 1) * chain.nest.strides[k][d];
-    const Element element = k == 0 ? chain.output : chain.inputs[k - 1];
+    for (size_t d = 0; d < op.nest.extents.size(); ++d)
+      entries += (op.nest.extents[d] - 1) * op.nest.strides[k][d];
+    const Element element = k == 0 ? op.output : op.inputs[k - 1];
     operands.emplace_back(static_cast<size_t>(entries) * size_of(element));
   }
   return operands;
 }
 
-double seconds_of(const Pointwise& chain) {
-  std::vector<std::vector<std::byte>> operands = operands_of(chain);
+double seconds_of(const Pointwise& op) {
+  std::vector<std::vector<std::byte>> operands = operands_of(op);
   std::vector<const void*> inputs;
   for (size_t k = 1; k < operands.size(); ++k) inputs.push_back(operands[k].data());
-  return least_seconds([&] { cpu::run(chain, operands[0].data(), inputs.data()); });
+  return least_seconds([&] { cpu::run(op, operands[0].data(), inputs.data()); });
 }
 
-/// `4 64 256; strides 16384:256:1 ..: exp(%1)`
-std::string text_of(const Pointwise& chain) {
-  std::string text = plan::list_text(chain.nest.extents) + "; strides";
+/// `4 64; strides [64 1] [64 1]; f32 exp(%1:f32)`
+std::string text_of(const Pointwise& op) {
+  std::string text = plan::list_text(op.nest.extents) + "; strides";
   std::vector<std::string> names;
-  for (const std::vector<int64_t>& strides : chain.nest.strides)
+  for (const std::vector<int64_t>& strides : op.nest.strides)
     text += " [" + plan::list_text(strides) + "]";
-  for (size_t k = 0; k < chain.inputs.size(); ++k)
-    names.push_back("%" + std::to_string(k + 1) + ":" + name_of(chain.inputs[k]));
-  return text + "; " + name_of(chain.output) + " " + plan::chain_text(chain, names);
+  for (size_t k = 0; k < op.inputs.size(); ++k)
+    names.push_back("%" + std::to_string(k + 1) + ":" + name_of(op.inputs[k]));
+  return text + "; " + name_of(op.output) + " " + plan::chain_text(op, names);
 }
 
-/// Distinct chains, each alone and on memory in cache where it fits.
-class Chains {
+/// Distinct pointwise kernels, each measured alone, so its operands are in cache if they fit.
+class SlowestKernels {
  public:
-  void add(const Pointwise& chain, double bytes, double times) {
-    Row& row = all_[text_of(chain)];
-    row.chain = chain;
+  void add(const Pointwise& op, double bytes, double times) {
+    Row& row = all_[text_of(op)];
+    row.op = op;
     row.bytes += times * bytes;
     row.calls += times;
   }
   void print(double bytes_per_s) const {
     std::vector<std::pair<std::string, Row>> rows(all_.begin(), all_.end());
-    for (auto& [text, row] : rows) row.seconds = row.calls * seconds_of(row.chain);
+    for (auto& [text, row] : rows) row.seconds = row.calls * seconds_of(row.op);
     std::sort(rows.begin(), rows.end(),
               [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
-    std::printf("\nthe dearest pointwise kernels, alone\n%7s %9s %8s %8s  %s\n", "calls", "ms",
+    std::printf("\nthe slowest pointwise kernels, alone\n%7s %9s %8s %8s  %s\n", "calls", "ms",
                 "GB/s", "share", "extents, strides, value");
     for (size_t i = 0; i < std::min<size_t>(rows.size(), 20); ++i) {
       const auto& [text, row] = rows[i];
@@ -110,7 +110,7 @@ class Chains {
 
  private:
   struct Row {
-    Pointwise chain;
+    Pointwise op;
     double bytes = 0, calls = 0, seconds = 0;
   };
   std::map<std::string, Row> all_;
@@ -131,8 +131,8 @@ class Costs {
       cost.limit += times * std::max(flops / flops_, bytes / bytes_);
       cost.calls += static_cast<int64_t>(times);
       if (step.kernel)
-        if (const auto* chain = std::get_if<Pointwise>(&step.kernel->op))
-          chains_.add(*chain, bytes, times);
+        if (const auto* fused = std::get_if<Pointwise>(&step.kernel->op))
+          slowest_.add(*fused, bytes, times);
     }
   }
   void measured(const std::string& op, double seconds) {
@@ -153,7 +153,7 @@ class Costs {
              sum.seconds + cost.seconds, sum.calls + cost.calls};
     }
     row("all", sum);
-    chains_.print(bytes_);
+    slowest_.print(bytes_);
   }
 
  private:
@@ -166,7 +166,7 @@ class Costs {
 
   double flops_, bytes_;
   std::map<std::string, Cost> all_;
-  Chains chains_;
+  SlowestKernels slowest_;
 };
 
 }  // namespace

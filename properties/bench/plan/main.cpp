@@ -9,7 +9,7 @@
 // and the bytes of all ranks as planned: ci/bench --peer.
 //
 // plan_bench --limits f32|as-written FILE PLAN DIMS RUNS [THREADS]: each op of a training step on
-// one rank against the machine's rate of products and of copies, and the dearest pointwise kernels,
+// one rank against the machine's rate of products and of copies, and the slowest pointwise kernels,
 // each alone.
 #include <Eigen/Core>
 #include <algorithm>
