@@ -28,6 +28,14 @@ def affine_of(v: Val) -> Affine | None:
     return Affine(v.literal) if v.dtype == "i32" and v.literal is not None else None
 
 
+MOST = 2 ** 30  # no dim has more entries
+
+
+def beyond(number: float | None, n: int) -> bool:
+    """Whether a number is n, or above the size of any dim. Another one that is larger than n where it was traced is not so at all sizes."""
+    return number is not None and (number == n or number >= MOST - 1)
+
+
 def arithmetic(name: str, template: str):
     def apply(r: Reader, eqn, vals: list[Val]) -> Val:
         if all_literal(vals) and all(v.dtype == "i32" for v in vals):
@@ -190,4 +198,4 @@ def toward_zero(r: Reader, eqn, vals: list[Val], template: str, negative: str) -
     return written(r, name, vals, template, "i32")
 
 
-__all__ = ["affine_of", "blocks", "combined", "indices"]
+__all__ = ["affine_of", "beyond", "blocks", "combined", "indices"]

@@ -162,7 +162,8 @@ def added(r: Reader, val: Val, axes) -> Val:
 @rule("pmax")
 def _pmax(r: Reader, eqn, vals):
     vals, axes = of_positions(r, eqn, vals, "reduce_max")
-    return [flags.extreme(r, val, axes, True) or largest(r, val, axes) for val in vals]
+    return [firsts.largest(r, val, axes) or flags.extreme(r, val, axes, True) or largest(r, val, axes)
+            for val in vals]
 
 
 def largest(r: Reader, val: Val, axes) -> Val:

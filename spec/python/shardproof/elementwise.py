@@ -33,6 +33,9 @@ def written(r: Reader, name: str, vals: list[Val], template: str, dtype: str, **
 
 def elementwise(name: str, template: str, dtype: str | None = None, positive: bool = False):
     def apply(r: Reader, eqn, vals: list[Val]) -> Val:
+        from . import firsts
+        if name == "neg" and (found := firsts.negative(r, vals[0])):
+            return found
         return written(r, name, vals, template, dtype or dtype_name(eqn.outvars[0].aval.dtype),
                        positive=positive)
     RULES[name] = apply
@@ -241,7 +244,7 @@ def _compare(r, eqn, vals):
 @rule("select_n")
 def _select(r, eqn, vals):
     from . import lookups, rewrites
-    if len(vals) != 3:
+    if len(vals) != 3 or vals[0].dtype != "bool":
         return rewrites.read(r, eqn, vals, lambda i, *cases: functools.reduce(
             lambda rest, k: jnp.where(i == k, cases[k], rest), reversed(range(len(cases) - 1)), cases[-1]))
     condition, no, yes = vals

@@ -2,9 +2,10 @@
 device whose maximum is the largest. Of entries that are equal `argmax` takes the first, and blocks stand in the order of devices."""
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
-from .arithmetic import affine_of, blocks
+from .arithmetic import affine_of, beyond, blocks
 from .dims import Factor
 from .reader import Reader
 from .values import Val
@@ -62,19 +63,38 @@ def of_all(r: Reader, of: Along, rows: list) -> Val | None:
     return Val(text, list(rows), rest, "i32", dict(of.x.marks))
 
 
+def negative(r: Reader, val: Val) -> Val | None:
+    """-x of each device's own index in the whole dim."""
+    if val.text is not None or in_whole(r, val) is None:
+        return None
+    return Val(None, val.pos, dtype=val.dtype, made=("neg", val), why=val.why)
+
+
+def largest(r: Reader, val: Val, axes) -> Val | None:
+    """pmax(where(own maximum == largest maximum, -index, what is smaller)): the index with a minus."""
+    if val.made[:1] != ("select_n",):
+        return None
+    _, condition, yes, no = val.made
+    if yes.made[:1] != ("neg",) or yes.text is not None or no.literal is None:
+        return None
+    turned = replace(val, made=("select_n", condition, yes.made[1], replace(no, literal=-no.literal)))
+    found = smallest(r, turned, axes)
+    return found and replace(found, text=r.emit(f"-{r.use(found)}"))
+
+
 def smallest(r: Reader, val: Val, axes) -> Val | None:
     """pmin(where(own maximum == largest maximum, index, what is larger))."""
     if val.made[:1] != ("select_n",):
         return None
     _, condition, yes, no = val.made
     of = in_whole(r, yes)
-    if of is None or condition.made[:1] != ("eq",) or no.literal is None or set(axes) != set(of.f.axes) \
-            or no.literal < of.f.extent * r.ranks(of.f.axes) - 1:
+    if of is None or condition.made[:1] != ("eq",) or set(axes) != set(of.f.axes) \
+            or not beyond(no.literal, of.f.extent * r.ranks(of.f.axes)):
         return None
     made = r.expressions()
     for mine, most in (condition.made[1:], condition.made[:0:-1]):
-        reduced = made.get(most.text or "", "")
-        if maximum_of(mine) == of and reduced.startswith("all_reduce(") and reduced.endswith(f", {mine.text})") \
+        reduced = re.fullmatch(r'all_reduce\(".*", (\w+)\)', made.get(most.text or "", ""))
+        if maximum_of(mine) == of and reduced and made.get(reduced[1], "") == made.get(mine.text or "") \
                 and not set(of.f.axes) & set(most.marks):
             return of_all(r, of, val.pos)
     return None
@@ -112,4 +132,4 @@ def looked_up(r: Reader, table: Val, device: Val, at: int, rows: list) -> Val | 
     return of_all(r, device.made[1], rows) if others == device.made[1].rows() else None
 
 
-__all__ = ["first_device", "gathered", "is_device", "looked_up", "own", "smallest"]
+__all__ = ["first_device", "gathered", "is_device", "largest", "looked_up", "negative", "own", "smallest"]

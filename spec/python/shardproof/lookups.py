@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from jax.lax import GatherScatterMode
 
 from . import candidates, divided, firsts, rewrites
-from .arithmetic import affine_of, blocks, combined, indices
+from .arithmetic import affine_of, beyond, blocks, combined, indices
 from .dims import Factor
 from .elementwise import shape_positions, union, virtual, where, written
 from .parts import part, put
@@ -232,7 +232,7 @@ class Moved:
     def keeps(self, low: Affine, extent: int) -> bool:
         """Whether they are so in all of the block from `low`."""
         high = replace(low, const=low.const + extent)
-        return self.least <= 0 and self.most >= extent - 1 and all(
+        return self.least <= 0 and (self.most == extent - 1 or beyond(self.most, extent)) and all(
             same(w.ids, self.ids) and (w.low is None or alike(w.low, low)) and (w.high is None or alike(w.high, high)) for w in self.masks)
 
 
@@ -366,7 +366,7 @@ def kept(r: Reader, indices: Val, extent: int) -> Window | None:
     _, condition, yes, no = indices.made
     for moved, other, inside in ((yes, no, True), (no, yes, False)):
         w, at = window(condition, inside), offset(moved)
-        if other.literal is None or other.literal < extent or not w or not w.low or not at or at[0] is None:
+        if not beyond(other.literal, extent) or not w or not w.low or not at or at[0] is None:
             continue
         low, high = negated(at[1]), replace(negated(at[1]), const=extent - at[1].const)
         if same(w.ids, at[0]) and w.low == low and w.high in (None, high):

@@ -100,6 +100,33 @@ def test_what_holds_at_one_size_is_said_to():
     assert proved(*args, meshes=1).proved
 
 
+def first_of_all(most):
+    def body(x):
+        index = jnp.argmax(x, -1) + lax.axis_index("t") * x.shape[1]
+        return lax.pmin(jnp.where(x.max(-1) == lax.pmax(x.max(-1), "t"), index, most), "t")
+
+    return lambda x: jnp.argmax(x, -1), body, P(None, "t"), (6, 16)
+
+
+def rows(most, fill):
+    def body(table, i):
+        local = i - lax.axis_index("t") * table.shape[0]
+        mask = (local >= 0) & (local < table.shape[0])
+        found = table.at[jnp.where(mask, local, most)].get(mode="fill", fill_value=0) if fill else \
+            jnp.where(mask[:, None], table[jnp.clip(local, 0, most)], 0.0)
+        return lax.psum(found, "t")
+
+    return lambda table, i: table[i], body, (P("t"), P()), (8, 6), ids(8)
+
+
+@pytest.mark.parametrize("most", [1000, 2 ** 30])
+@pytest.mark.parametrize("of", [first_of_all, lambda most: rows(most, False), lambda most: rows(most, True)], ids=["first", "clip", "fill"])
+def test_a_number_above_the_sizes_that_were_traced_is_not_above_all_sizes(of, most):
+    model, body, split, *shapes = of(most)
+    report = proved(model, body, split, P(), *shapes, validate=False)
+    assert (report.proved and "every mesh and size" in report.level) == (most > 1000), report
+
+
 def test_precision_that_is_reduced_is_rounding():
     assert proved(lambda x: x * 1.0, lambda x: lax.reduce_precision(x, 8, 7), P("d"), P("d"), (8, 6)).proved
 

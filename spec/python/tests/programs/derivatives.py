@@ -142,6 +142,33 @@ def _(x):
     return lax.switch(1, [jnp.cos, jnp.sin, jnp.tanh], x)
 
 
+def chosen(x, i):
+    return jnp.where(i >= 1, jnp.tanh(x), x * x)
+
+
+@pair("switch_clamps", chosen, (P("d", "t"), P()), P("d", "t"), (8, 8), ids())
+def _(x, i):
+    return lax.switch(i, [jnp.square, jnp.tanh, jnp.tanh], x)
+
+
+@pair("switch_third", chosen, (P("d", "t"), P()), P("d", "t"), (8, 8), ids(), bug="an index of 2 or more is as 0")
+def _(x, i):
+    return lax.switch(i, [jnp.square, jnp.tanh, jnp.square], x)
+
+
+ROWS = (lambda x, i: chosen(x, i[:, None]), (P("d", "t"), P("d")), P("d", "t"), (8, 8), ids(8))
+
+
+@pair("switch_of_each_row", *ROWS)
+def _(x, i):
+    return jax.vmap(lambda x, i: lax.switch(i, [jnp.square, jnp.tanh], x))(x, i)
+
+
+@pair("switch_of_each_row_from_2", *ROWS, bug="the index counts from 1")
+def _(x, i):
+    return jax.vmap(lambda x, i: lax.switch(i - 1, [jnp.square, jnp.tanh], x))(x, i)
+
+
 @pair("switch_data", lambda x, i: lax.switch(i, [jnp.cos, jnp.sin, jnp.tanh], x), (P("d"), P()), P("d"), (8, 6), ids())
 def _(x, i):
     return lax.switch(i, [jnp.cos, jnp.sin, jnp.tanh], x)

@@ -46,6 +46,16 @@ def _(x):
     return jnp.take_along_axis(index, jnp.argmax(most, 0)[None], 0)[0]
 
 
+@pair("first_of_all_by_pmax", *SPLIT)
+def _(x):
+    return -lax.pmax(jnp.where(x.max(-1) == lax.pmax(x.max(-1), "t"), -place(x), -(2 ** 30)), "t")
+
+
+@pair("first_in_blocks_by_pmax", *SPLIT, bug="C9 the indices count in each device's block")
+def _(x):
+    return -lax.pmax(jnp.where(x.max(-1) == lax.pmax(x.max(-1), "t"), -first(x), -(2 ** 30)), "t")
+
+
 @pair("first_in_blocks", *SPLIT, bug="C9 the indices count in each device's block")
 def _(x):
     return smallest(x, first(x))
