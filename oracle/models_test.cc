@@ -47,7 +47,9 @@ Sizes small(const ir::Program& program, Random& random) {
   });
   if (sizes.dims.count("C") && sizes.dims.count("L"))
     sizes.dims["L"] = std::max(sizes.dims["L"], sizes.dims["C"]);  // C tokens of L are new
-  if (sizes.dims.count("X")) sizes.dims["A"] = 2;                  // interleaved: p divides A
+  for (const auto& [name, dim] : program.dims)
+    if (dim.pads) sizes.dims[name] = sizes.dims.at(*dim.pads);  // nothing is padded
+  if (sizes.dims.count("X")) sizes.dims["A"] = 2;               // interleaved: p divides A
   for (const auto& [name, dim] : program.dims)
     if (dim.local && dim.size) {  // W of `ring b over L/c as W`
       sizes.dims.erase(name);

@@ -8,7 +8,8 @@
 namespace shardproof::interchange {
 
 /// Collective: fills the leaves, named as in the mapping and with the extents of their types, from
-/// the files in `folder`. Each rank reads only its own entries. `dims`: the program's sizes. Throws
+/// the files in `folder`; padding is filled with zeros. Each rank reads only its own entries.
+/// `dims`: the program's sizes. Throws
 /// FileError on every rank if a tensor is missing, unexpected, or has another shape; PlanError if
 /// the mapping does not fit the leaves.
 void load(const Mapping& mapping, const std::filesystem::path& folder, Communicator& communicator,

@@ -90,6 +90,13 @@ const checkpoint::Leaf* find_leaf(const std::vector<checkpoint::Leaf>& leaves, c
   return nullptr;
 }
 
+/// Entries that the model does not have are zeros. Returns the number that it has.
+int64_t clear_padding(const checkpoint::Leaf& leaf, int64_t count) {
+  if (count < leaf.tensor->count())
+    std::memset(leaf.tensor->buffer.data(), 0, leaf.tensor->buffer.bytes());
+  return count;
+}
+
 void refuse_unknown(const ForeignFiles& files, const Mapping& mapping,
                     const std::set<std::string>& used) {
   for (const std::string& name : files.names()) {
@@ -104,16 +111,18 @@ void refuse_unknown(const ForeignFiles& files, const Mapping& mapping,
 void load_part(const Mapping& mapping, const std::filesystem::path& folder, const Mesh& mesh,
                int rank, const DimSizes& dims, const std::vector<checkpoint::Leaf>& leaves) {
   const bool tied = mapping.tied(folder);
+  const Pads& pads = mapping.pads();
   const ForeignFiles files(folder);
   std::set<std::string> used;
   std::map<Name, int64_t> missing;
-  for (const checkpoint::Leaf& leaf : leaves) missing[leaf.name] = leaf.tensor->count();
+  for (const checkpoint::Leaf& leaf : leaves)
+    missing[leaf.name] = clear_padding(leaf, count_of(factors_of(leaf, mesh, rank, dims, pads)));
   for (const ForeignTensor& tensor : mapping.tensors()) {
     const checkpoint::Leaf* const leaf = find_leaf(leaves, tensor.leaf);
     if (!leaf)
       throw PlanError("the mapping has a tensor " + tensor.leaf +
                       ", which the model does not have");
-    const std::vector<Factor> factors = factors_of(*leaf, mesh, rank, dims);
+    const std::vector<Factor> factors = factors_of(*leaf, mesh, rank, dims, pads);
     ForeignTensor source = tensor;
     if (tied && !tensor.tied_to.empty()) {
       source.name = tensor.tied_to;

@@ -389,6 +389,12 @@ Mapping Mapping::parse(const std::string& text, const std::string& name) {
   return mapping;
 }
 
+Mapping Mapping::for_padded(Pads pads) const {
+  Mapping mapping = *this;
+  mapping.pads_ = std::move(pads);
+  return mapping;
+}
+
 Numbers Mapping::numbers(const fs::path& folder) const {
   const Json config = config_of(folder);
   return naming(config_path(folder), [&] {

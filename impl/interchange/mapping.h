@@ -38,6 +38,9 @@ struct ForeignTensor {
   std::string tied_to;           ///< if the config ties them, this tensor instead
 };
 
+/// Of `dim W pads V`, by W: the leaves' dim, and the model's.
+using Pads = std::map<Name, Name>;
+
 /// A model's mapping to the other format.
 class Mapping {
  public:
@@ -45,6 +48,10 @@ class Mapping {
   static Mapping read(const std::filesystem::path& path);
   /// The same from text; `name` is used in messages.
   static Mapping parse(const std::string& text, const std::string& name);
+
+  /// The same for leaves with more entries than the model's.
+  Mapping for_padded(Pads pads) const;
+  const Pads& pads() const { return pads_; }
 
   /// The sizes and consts in `folder`'s config.json. Throws FileError if it is of another
   /// architecture, or of one that the model does not support.
@@ -67,6 +74,7 @@ class Mapping {
  private:
   struct State;
   std::shared_ptr<const State> state_;
+  Pads pads_;
 };
 
 }  // namespace shardproof::interchange

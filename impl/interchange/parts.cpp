@@ -32,6 +32,13 @@ void add_factors(const Split& split, int64_t extent, int64_t shards, int64_t sha
   factors.insert(factors.end(), inner.begin(), inner.end());
 }
 
+/// Only the model's entries are left, which are the first ones.
+void leave_out_padding(Factor& factor, const Name& narrow, int64_t size) {
+  factor.name = narrow;
+  factor.whole = size;
+  factor.extent = std::clamp<int64_t>(size - factor.first, 0, factor.extent);
+}
+
 /// Removes the factor with this name from the list and returns it.
 Factor take(std::vector<Factor>& factors, const Name& name, const ForeignTensor& tensor,
             const Name& leaf) {
@@ -84,6 +91,7 @@ void add_loops(PartOfForeign& part, const ForeignTensor& tensor, std::vector<Fac
   for (const Dim& dim : ordered) step *= dim.whole;
   for (const Dim& dim : ordered) {
     step /= dim.whole;
+    part.here = part.here && dim.factor.extent > 0;
     part.foreign += (dim.offset + dim.factor.first) * step;
     if (dim.factor.name == tensor.pairs)
       add_pairs(part, dim.factor, step, tensor, leaf);
@@ -141,7 +149,7 @@ void nest(const std::vector<Loop>& loops, size_t begin, size_t end, int64_t fore
 }  // namespace
 
 std::vector<Factor> factors_of(const checkpoint::Leaf& leaf, const Mesh& mesh, int64_t rank,
-                               const DimSizes& dims) {
+                               const DimSizes& dims, const Pads& pads) {
   const std::vector<int64_t>& extents = leaf.tensor->extents;
   const std::vector<int64_t> strides = row_major(extents);
   std::vector<Factor> factors;
@@ -153,7 +161,16 @@ std::vector<Factor> factors_of(const checkpoint::Leaf& leaf, const Mesh& mesh, i
     }
     add_factors(leaf.type.dims[i], extents[i], shards, shard, strides[i], dims, factors);
   }
+  for (Factor& factor : factors)
+    if (const auto padded = pads.find(factor.name); padded != pads.end())
+      leave_out_padding(factor, padded->second, inner_size(padded->second, dims));
   return factors;
+}
+
+int64_t count_of(const std::vector<Factor>& factors) {
+  int64_t count = 1;
+  for (const Factor& factor : factors) count *= factor.extent;
+  return count;
 }
 
 int64_t PartOfForeign::count() const {

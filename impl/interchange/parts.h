@@ -13,9 +13,12 @@ struct Factor {
   int64_t whole, first, extent, stride;
 };
 
-/// The dims of a leaf with groups opened; sizes of inner factors come from `dims`.
+/// The dims of a leaf with groups opened; sizes of inner factors come from `dims`. A padded dim is
+/// the model's, without the entries that are padding.
 std::vector<Factor> factors_of(const checkpoint::Leaf& leaf, const Mesh& mesh, int64_t rank,
-                               const DimSizes& dims);
+                               const DimSizes& dims, const Pads& pads);
+/// The number of their entries that the rank holds.
+int64_t count_of(const std::vector<Factor>& factors);
 
 /// A loop with stride `foreign` in the one tensor and `local` in the other.
 struct Loop {

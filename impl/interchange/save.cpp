@@ -32,7 +32,7 @@ std::vector<Outgoing> outgoing_of(const Mapping& mapping, const Mesh& mesh, int 
     if (leaf == leaves.end())
       throw PlanError("the mapping has a tensor " + tensor.leaf +
                       ", which the model does not have");
-    const std::vector<Factor> factors = factors_of(*leaf, mesh, rank, dims);
+    const std::vector<Factor> factors = factors_of(*leaf, mesh, rank, dims, mapping.pads());
     for (PartOfForeign& part : parts_of(tensor, leaf->name, factors, dims)) {
       part.name = mapping.prefixes().at(0) + part.name;
       all.push_back({std::move(part), &*leaf, scale_of(tensor, factors), tensor.plus});

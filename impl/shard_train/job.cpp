@@ -223,6 +223,8 @@ Job prepare(const Options& options) {
   job.dims = numbers.sizes;
   const StepRoles roles = roles_of(program, options.step);
   job.step = resolved.functions.at(roles.step).name;
+  size_padded(resolved, resolved.functions.at(roles.step), job.mesh, job.dims);
+  if (job.mapping) job.mapping = job.mapping->for_padded(pads_of(resolved));
   require_sizes(resolved, resolved.functions.at(roles.step), job.dims);
   job.draws = find_init(program, roles, options.init).has_value();
   if (!job.draws && (options.import_from.empty() || !options.init.empty()))

@@ -263,6 +263,30 @@ TEST(ShardTrain, ExportsWeightsThatItImportsOnAnotherMesh) {
   EXPECT_THAT(unknown.text, HasSubstr("--mapping FILE"));
 }
 
+TEST(ShardTrain, AVocabularyThatDoesNotDivideIsStoredWithPadding) {
+  const std::string model = " " SHARDPROOF_SOURCE_DIR "/spec/models/gpt2_padded.shard ";
+  const std::string fixture = SHARDPROOF_SOURCE_DIR "/properties/interchange/fixtures/gpt2";
+  const std::string at = folder("padded"), data = at + "/tokens.bin";
+  std::ofstream(data, std::ios::binary) << std::string(2000, '\0');
+  const Result run = shell(SHARD_TRAIN + model + "--import " + fixture + " --export " + at +
+                           "/out --mesh d=2,t=2 --set B=2,L=8,W=22 --steps 1 --lr 0 --sample 8" +
+                           " --data " + data);
+  EXPECT_EQ(run.code, 0) << run.text;
+  const auto tensor = [](const std::string& from, const std::string& name) {
+    const auto opened = checkpoint::File::open(from + "/model.safetensors");
+    const auto entry = safetensors::read_header(opened).at(name);
+    std::string bytes(entry.bytes, 0);
+    opened.read(entry.begin, bytes.data(), bytes.size());
+    return bytes;
+  };
+  EXPECT_EQ(tensor(at + "/out", "transformer.wte.weight"),
+            tensor(fixture, "transformer.wte.weight"));
+  const Result rounded =
+      shell(SHARD_TRAIN + model + "--config tiny --mesh t=2 --set M=16,F=16,D=4" +
+            " --steps 1 --print-plan --data " + data);
+  EXPECT_THAT(rounded.text, HasSubstr("extent=129"));  // 257 are 258 rows
+}
+
 /// The weights and the bias of the choice, which is no weight; and no plan draws the others.
 TEST(ShardTrain, ImportsWhatNoPlanDraws) {
   const std::string fixtures = " " SHARDPROOF_SOURCE_DIR "/properties/interchange/fixtures/";

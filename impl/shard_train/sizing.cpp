@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <numeric>
 #include <set>
 
 #include "impl/tensor/listed.h"
@@ -115,6 +116,29 @@ Mesh mesh_of(const ir::Program& program, const Options& options) {
     return mesh;
   } catch (const std::invalid_argument& error) {
     throw BadInput(std::string("--") + error.what());
+  }
+}
+
+interchange::Pads pads_of(const ir::Program& program) {
+  interchange::Pads pads;
+  for (const auto& [name, info] : program.dims)
+    if (const std::vector<Name> base = program.base(Dim{{name}}); base.size() == 1)
+      if (const auto padded = program.dims.at(base[0]).pads) pads[name] = *padded;
+  return pads;
+}
+
+void size_padded(const ir::Program& program, const ir::Function& step, const Mesh& mesh,
+                 DimSizes& dims) {
+  std::map<Name, int64_t> blocks;
+  for (ir::ValueId id : step.params)
+    for (const Split& split : step.values.at(id).type.dims)
+      if (const std::vector<Name> base = program.base(split.dim); base.size() == 1)
+        blocks[base[0]] = std::lcm(std::max<int64_t>(blocks[base[0]], 1), mesh.blocks(split.axes));
+  for (const auto& [name, count] : blocks) {
+    const std::optional<Name> padded = program.dims.at(name).pads;
+    const auto known = padded ? dims.find(*padded) : dims.end();
+    if (known != dims.end() && !dims.contains(name))
+      dims[name] = (known->second + count - 1) / count * count;
   }
 }
 

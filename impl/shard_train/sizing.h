@@ -29,6 +29,13 @@ std::string counted_ranks(const Mesh& mesh);
 /// --ranks.
 Mesh mesh_of(const ir::Program& program, const Options& options);
 
+/// The dims with padding, and those of the model.
+interchange::Pads pads_of(const ir::Program& program);
+
+/// A size for each of them that has none: the smallest that all parameters of the step divide.
+void size_padded(const ir::Program& program, const ir::Function& step, const Mesh& mesh,
+                 DimSizes& dims);
+
 /// Requires a size for every dim in the step's parameters.
 void require_sizes(const ir::Program& program, const ir::Function& step, const DimSizes& dims);
 

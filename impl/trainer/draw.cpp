@@ -9,6 +9,18 @@
 
 namespace shardproof {
 
+namespace {
+
+/// The model's dim, for one that is stored with more entries.
+Dim without_padding(const Placement& placement, const Dim& dim) {
+  const ir::Program& program = placement.program();
+  const std::vector<Name> base = program.base(dim);
+  const auto info = base.size() == 1 ? program.dims.find(base[0]) : program.dims.end();
+  return info != program.dims.end() && info->second.pads ? Dim{{*info->second.pads}} : dim;
+}
+
+}  // namespace
+
 std::vector<uint32_t> first_text(const SampleOptions& options, int64_t most) {
   std::vector<uint32_t> text = options.prompt;
   if (text.empty()) text.push_back(options.document);
@@ -35,6 +47,7 @@ std::vector<double> logits_at(Communicator& ranks, const Placement& placement,
   std::vector<double> whole(own.size());
   ranks.all_reduce(ranks.group(everyone), own.data(), whole.data(), own.size(), Element::f64,
                    Reduction::max, "logits of a sample");
+  whole.resize(static_cast<size_t>(placement.size(without_padding(placement, entries.dim))));
   return whole;
 }
 

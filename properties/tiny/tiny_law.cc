@@ -20,7 +20,7 @@ namespace {
 constexpr int steps = 12;
 constexpr double learning_rate = 3e-3;
 
-/// What a config says, and 2 for every axis that it leaves open.
+/// What a config says, 2 for every axis that it leaves open, and padding until all axes divide.
 denote::Sizes sizes_of(const ir::Program& program, const ir::Config& config) {
   denote::Sizes sizes;
   for (const Axis& axis : program.axis_names()) {
@@ -33,6 +33,11 @@ denote::Sizes sizes_of(const ir::Program& program, const ir::Config& config) {
       sizes.dims[name] = std::stoll(given->second);
     else if (info.kind == ir::DimInfo::Kind::plain)
       sizes.dims[name] = 2;  // a dim that an imported config does not know
+  int64_t devices = 1;
+  for (const auto& [axis, size] : sizes.mesh) devices *= size;
+  for (const auto& [name, info] : program.dims)
+    if (info.pads && !config.numbers.contains(name))
+      sizes.dims[name] = (sizes.dims.at(*info.pads) + devices - 1) / devices * devices;
   return sizes;
 }
 

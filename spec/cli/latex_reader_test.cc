@@ -521,6 +521,7 @@ std::string dim_declaration(const std::string& math) {
     const std::string size = reader.expression();
     return text + " = " + (size[0] == '(' ? size.substr(1, size.size() - 2) : size);
   }
+  if (reader.accept_text(" pads ")) return text + " pads " + reader.names(" ");
   if (!reader.accept("=")) return text;
   if (reader.accept("(")) {
     text += " = (" + reader.name();
