@@ -129,6 +129,9 @@ enum class Fault {
   one_side,              // compare.cpp: what vanishes below a threshold vanishes
   below_threshold,       // threshold.cpp: any term with a threshold is 0 above it
   complement_power,      // polynomial.cpp: (1 - x)^2 = 1 - x for every x
+  chosen_by_any,         // choice.cpp: any condition chooses the greater of its two values
+  one_choice,            // choice.cpp: |where(c, a, b)| = |a|
+  exchanged_with_one,    // exchanged.cpp: two binders become one
   capture,               // lift.cpp: dependent arguments are not re-opened (only loses proofs)
 };
 

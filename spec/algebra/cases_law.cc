@@ -160,6 +160,20 @@ Both written(int function, int way, const Both& x, const Both& y, const Both& n)
              : way == 1 ? choose(x, positive, zero)
                         : choose(zero - x, positive, zero);
     }
+    case 14: {  // n where the greater, or the smaller, of x and y is above 1
+      const bool least = n.at.at(0) < 0;
+      const Both either = choose(x - one, n, choose(y - one, n, zero));
+      const Both all = choose(x - one, choose(y - one, n, zero), zero);
+      return way == 0   ? choose((least ? minimum(x, y) : maximum(x, y)) - one, n, zero)
+             : way == 1 ? choose(choose(x - y, least ? y : x, least ? x : y) - one, n, zero)
+                        : (least ? all : either);
+    }
+    case 15: {  // the magnitude of a choice of two signs
+      const Both e = exp(y);
+      return way == 0   ? magnitude(choose(x, e + one, zero - e)) * n
+             : way == 1 ? (e + choose(x, one, zero)) * n
+                        : choose(x, one + e, magnitude(e)) * n;
+    }
     default:  // max + min
       return way == 0   ? maximum(x, y) + minimum(x, y) * n
              : way == 1 ? x + y - minimum(y, x) + minimum(x, y) * n
@@ -178,7 +192,7 @@ struct Trial {
 };
 Trial try_pair(laws::Dice dice, Fault fault) {
   const auto below = [&](int64_t n) { return static_cast<int>(dice.below(n)); };
-  const int function = below(15);  // clips are in either order above limit 1
+  const int function = below(17);  // clips are in either order above limit 1
   Algebra a(Budget{function == 1 ? 24 : 1, 400000, 400000}, fault);
   Both x{&a, a.at(a.leaf("x", {}), {}), {}}, y{&a, a.at(a.leaf("y", {}), {}), {}};
   for (int p = -3; p <= 3; ++p)

@@ -5,6 +5,7 @@
 #include "spec/algebra/cases.h"
 #include "spec/algebra/congruent.h"
 #include "spec/algebra/engine.h"
+#include "spec/algebra/exchanged.h"
 #include "spec/algebra/shared_sum.h"
 
 namespace shardproof::algebra {
@@ -96,31 +97,31 @@ struct UnderSums {
 };
 
 UnderSums under_sums(Engine& g, Nf e) {
-  std::vector<std::pair<std::pair<std::vector<Nf>, Nf>, Nf>> groups;  // (ranges, outer) -> body
+  std::vector<std::pair<std::pair<VarSet, Nf>, Nf>> groups;  // (binders, outer) -> body
   Nf rest = g.zero;
   for (const Term& t : Poly(g.terms(e))) {
-    Mono outer;
+    Mono outer, sizes;
     std::optional<Factor> under;
     for (const Factor& f : Mono(g.factors(t.mono))) {
       if (!under && g.is_op(f.atom, Op::sum) && f.exponent.is_one())
         under = f;
       else
-        outer.push_back(f);
+        (g.atoms[f.atom].kind == AtomKind::size ? sizes : outer).push_back(f);
     }
     if (!under) {
       rest = g.add(rest, g.monomial(t.mono, t.coef));
       continue;
     }
     const Atom a = g.atoms[under->atom];
-    std::vector<Nf> ranges;
-    for (const auto& range : g.tensors[a.ref].binders) ranges.push_back(Nf(range));
     VarSet binders;
-    Nf body = g.scale(g.open(a.ref, a.args, g.free_of(e), &binders), t.coef);
+    Nf body =
+        g.mul(g.open(a.ref, a.args, g.free_of(e), &binders), g.monomial(g.mono(sizes), t.coef));
+    std::sort(binders.begin(), binders.end());
     Nf outside = g.monomial(g.mono(outer), 1);
     size_t i = 0;
-    while (i < groups.size() && groups[i].first != std::make_pair(ranges, outside)) ++i;
-    if (i == groups.size()) groups.push_back({{ranges, outside}, g.zero});
-    groups[i].second = g.add(groups[i].second, body);
+    while (i < groups.size() && groups[i].first != std::make_pair(binders, outside)) ++i;
+    if (i == groups.size()) groups.push_back({{binders, outside}, g.zero});
+    groups[i].second = g.add(groups[i].second, exchanged_like(g, body, binders, groups[i].second));
   }
   UnderSums result{{}, rest};
   for (const auto& [key, body] : groups) result.bodies.push_back(body);
@@ -245,10 +246,11 @@ bool in_each_case_of_entries(Engine& g, Nf residue) {
 bool of_equal_arguments(Engine& g, Nf e, int depth) {
   if (g.budget.limit <= 1) return false;
   const auto done = [&](Nf rest) {
-    return by_cases(g, rest, 1) || (depth > 1 && of_equal_arguments(g, rest, depth - 1));
+    return by_cases(g, rest, 1) || in_each_case_of_entries(g, rest) ||
+           (depth > 1 && of_equal_arguments(g, rest, depth - 1));
   };
   const Nf same = with_congruent(g, e, done);
-  return same != e && by_cases(g, same, 3);
+  return same != e && (by_cases(g, same, 3) || in_each_case_of_entries(g, same));
 }
 
 /// Whether e vanishes as one sum, or as sums in each other, because its body does.

@@ -153,6 +153,7 @@ Nf Engine::same_sign(Nf u) {
     if (const auto exponents = without_exponentials(other)) return same_sign(*exponents);
     if (const auto arguments = without_increasing(other)) return same_sign(*arguments);
     if (terms(u).size() < 2) return u;
+    other = content(u, false).body;  // else the squares of small numbers overflow
     if (const auto cleared = without_denominators(other)) other = *cleared;
     if (const auto squares = without_roots(other)) other = *squares;
     return other;

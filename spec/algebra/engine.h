@@ -188,6 +188,8 @@ struct Engine {
   /// A term with the same sign as u, without some denominators and roots. comparison.cpp
   Nf same_sign(Nf u);
   Nf in_units(Nf u);
+  std::optional<Nf> step_of_choice(Nf u);       // choice.cpp
+  std::optional<Nf> magnitude_of_choice(Nf u);  // choice.cpp
   std::optional<Nf> without_denominators(Nf u);
   std::optional<Nf> without_roots(Nf u);
   std::optional<Nf> without_increasing(Nf u);
@@ -311,6 +313,7 @@ struct Engine {
   void forget_facts();
   bool positive(Nf e);
   bool positive_in_cases(Nf u, bool strict);
+  bool of_positive_operand(Nf e, bool strict);
   // by_entries.cpp
   bool nonnegative_in_each_case(Nf e);
   bool nonnegative_product(Nf e);

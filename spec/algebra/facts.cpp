@@ -1,4 +1,5 @@
 // Known facts about values: positive, nonnegative, integer. Returns false if unknown.
+#include <algorithm>
 #include <numeric>
 
 #include "spec/algebra/engine.h"
@@ -137,24 +138,19 @@ std::optional<Nf> Engine::base_of_root(Nf e) {
 bool Engine::positive_in_cases(Nf u, bool strict) {
   constexpr size_t most_terms = 8;
   if (terms(u).size() > most_terms) return false;
-  std::optional<AtomId> step;
+  std::optional<AtomId> found;
   for (const Term& t : terms(u))
     for (const Factor& f : factors(t.mono))
-      if (!step && is_op(f.atom, Op::step) && f.exponent.is_one()) step = f.atom;
-  if (!step) return false;
-  Nf off = zero, on = zero;
-  for (const Term& t : Poly(terms(u))) {
-    Mono rest;
-    for (const Factor& f : factors(t.mono))
-      if (f.atom != *step) rest.push_back(f);
-    const bool depends = rest.size() < factors(t.mono).size();
-    const Nf term = monomial(mono(rest), t.coef);
-    on = add(on, term);
-    if (!depends) off = add(off, term);
-  }
+      if (!found && f.exponent.is_one() &&
+          (is_op(f.atom, Op::step) || atoms[f.atom].kind == AtomKind::le0))
+        found = f.atom;
+  if (!found) return false;
+  Nf on = with_atom(u, *found, true), off = with_atom(u, *found, false);
+  const bool at_most = atoms[*found].kind == AtomKind::le0;  // [v <= 0] is 1 - [v > 0]
+  if (at_most) std::swap(on, off);
   if (const auto base = base_of_root(on)) on = *base;
   if (const auto base = base_of_root(off)) off = *base;
-  const Nf v = inner(*step);
+  const Nf v = at_most ? atoms[*found].args[0] : inner(*found);
   /// The k for which the first term of v that is no number leaves e - k v.
   const auto multiple = [&](Nf e) {
     for (const Term& of_v : terms(v))
@@ -170,6 +166,15 @@ bool Engine::positive_in_cases(Nf u, bool strict) {
   const Nf least_off = takes ? sub(off, scale(v, k_off)) : off;
   return (strict && !adds ? positive(least_on) : nonnegative(least_on)) &&
          (strict ? positive(least_off) : nonnegative(least_off));
+}
+
+/// Whether e is a maximum with an operand that is > 0 (`strict`) or >= 0.
+bool Engine::of_positive_operand(Nf e, bool strict) {
+  const auto known = maxima.find(e.id);
+  if (known == maxima.end()) return false;
+  const std::vector<Nf> all = known->second;
+  return std::any_of(all.begin(), all.end(),
+                     [&](Nf each) { return strict ? positive(each) : nonnegative(each); });
 }
 
 bool Engine::positive(Nf e) {
@@ -193,8 +198,8 @@ bool Engine::positive(Nf e) {
     Nf body = content(e, false).body;
     for (Nf known : declared_positive) result = result || known == body;
   }
-  result =
-      result || bounded_below(e, true) || positive_in_cases(e, true) || bounded_by_entries(e, true);
+  result = result || bounded_below(e, true) || positive_in_cases(e, true) ||
+           bounded_by_entries(e, true) || of_positive_operand(e, true);
   positive_cache[e.id] = result;
   return result;
 }
@@ -211,7 +216,7 @@ bool Engine::nonnegative(Nf e) {
   bool result = all || squares.contains(e.id) || at_least(e, 0) || positive(e) ||
                 bounded_below(e, false) || positive_in_cases(e, false) ||
                 nonnegative_in_each_case(e) || nonnegative_product(e) ||
-                bounded_by_entries(e, false);
+                bounded_by_entries(e, false) || of_positive_operand(e, false);
   nonnegative_cache[e.id] = result;
   return result;
 }

@@ -251,7 +251,7 @@ Nf Engine::apply(Fn fn, Nf u) {
     case Fn::cos:
       return turning(Op::cos, u);
     case Fn::abs:
-      return nonnegative(u) ? u : pow(mul(u, u), {1, 2});
+      return magnitude_of_choice(u).value_or(pow(mul(u, u), {1, 2}));
     case Fn::floor:
       return floor(u);
     case Fn::step:

@@ -54,12 +54,12 @@ std::optional<Nf> Engine::root(Rational value, Rational e) {
   return fix(out, 1);
 }
 
-/// |u| for an atom that stands for a sum u, if u has one sign for all values of its indices.
+/// |u| for an atom that stands for a sum u, if u has one sign for all values of its indices, or one
+/// in each case of a condition.
 std::optional<Nf> Engine::magnitude_of_sum(AtomId a) {
   if (!is_op(a, Op::poly)) return std::nullopt;
   const Nf u = inner(a);
-  if (fault == Fault::sum_magnitude || nonnegative(strip_iota(u))) return u;
-  return nonnegative(strip_iota(scale(u, -1))) ? std::optional<Nf>(scale(u, -1)) : std::nullopt;
+  return fault == Fault::sum_magnitude ? u : magnitude_of_choice(u);
 }
 
 /// (c prod a^k)^e. For fractional e a factor a^k leaves the root if a is known

@@ -154,6 +154,58 @@ TEST(Signs, BothSidesOfAThresholdCount) {
   }
 }
 
+TEST(Signs, TheGreaterOfTwoIsPositiveWhereOneIs) {
+  for (Fault fault : {Fault::none, Fault::chosen_by_any}) {
+    Signs s(fault);
+    const Nf x = s.at_i, y = s.a.at(s.y, {s.a.var(s.i)}), z = s.a.at(s.y, {s.a.var(s.j)});
+    const Nf a = s.step(x), b = s.step(y), both = s.a.mul(a, b);
+    EXPECT_EQ(s.step(s.a.maximum(x, y)), s.a.sub(s.a.add(a, b), both));
+    const Nf by_another = s.a.where(s.step(z), x, y);
+    EXPECT_EQ(s.step(by_another) == s.a.sub(s.a.add(a, b), both), fault != Fault::none);
+    if (fault == Fault::none) {
+      EXPECT_EQ(s.step(s.a.minimum(x, y)), both);
+    }
+  }
+}
+
+TEST(Signs, TheMagnitudeOfAChoiceIsThatOfBothValues) {
+  for (Fault fault : {Fault::none, Fault::one_choice}) {
+    Signs s(fault);
+    const Nf c = s.step(s.at_i), e = s.a.apply(Fn::exp, s.at_j), one = s.a.number(1);
+    const Nf found = s.a.apply(Fn::abs, s.a.where(c, s.a.add(one, e), s.a.neg(e)));
+    EXPECT_EQ(found == s.a.add(c, e), fault == Fault::none);
+    EXPECT_EQ(found == s.a.add(one, e), fault != Fault::none);
+  }
+}
+
+TEST(Signs, AComparisonOfIntegersTimesASizeIsOneOfIntegers) {
+  Signs s(Fault::none);
+  const Nf k = s.a.at(s.a.leaf("k", {}, {true, false, {}, false, false}), {});
+  const Nf mean = s.a.div(s.size, s.a.number(3));  // L / 3 < k
+  EXPECT_EQ(s.step(s.a.sub(k, mean)), s.step(s.a.sub(s.a.mul(s.a.number(3), k), s.size)));
+  EXPECT_EQ(
+      s.a.apply(Fn::relu, s.a.sub(k, mean)),
+      s.a.div(s.a.apply(Fn::relu, s.a.sub(s.a.mul(s.a.number(3), k), s.size)), s.a.number(3)));
+}
+
+TEST(Signs, TwoDimsOfOneSizeAreSummedInEitherOrder) {
+  for (Fault fault : {Fault::none, Fault::exchanged_with_one}) {
+    Signs s(fault);
+    const auto at = [&](Leaf of, Var v) { return s.a.at(of, {s.a.var(v)}); };
+    const Leaf w = s.a.leaf("w", {s.size, s.size});
+    const auto gap = [&](Var p, Var q) { return s.a.sub(at(s.y, p), at(s.x, q)); };
+    const auto by_two = [&](Nf e, Nf of) { return s.a.sum({s.i, s.j}, s.a.mul(of, e)); };
+    // |u| over all pairs, as a root and as a choice: other functions, so other orders of the dims.
+    const Nf root = s.a.apply(Fn::abs, gap(s.i, s.j));
+    const Nf chosen = s.a.maximum(gap(s.j, s.i), s.a.neg(gap(s.j, s.i)));
+    const Nf of = s.a.at(w, {s.a.var(s.i), s.a.var(s.j)});
+    const Nf turned = s.a.at(w, {s.a.var(s.j), s.a.var(s.i)});
+    EXPECT_EQ(compare(s.a, by_two(root, of), by_two(chosen, turned)), Comparison::equal);
+    EXPECT_EQ(compare(s.a, by_two(root, of), by_two(chosen, of)) == Comparison::equal,
+              fault != Fault::none);
+  }
+}
+
 TEST(Signs, PowersOfOneMinusAConditionAreItself) {
   for (Fault fault : {Fault::none, Fault::complement_power}) {
     Signs s(fault);

@@ -11,11 +11,12 @@ namespace shardproof::algebra {
 Nf Engine::step(Nf u) {
   u = same_sign(u);
   if (auto n = as_number(u)) return n->sign() > 0 ? one : zero;
-  if (integer(u)) return sub(one, le0(u));
+  if (const Nf body = content(u, false).body; integer(body)) return sub(one, le0(body));
   if (positive(u)) return one;
   if (nonnegative(scale(u, -1))) return zero;
   if (below_maximum(u)) return sub(one, eq0(u));
   if (below_maximum(scale(u, -1))) return zero;
+  if (const auto choice = step_of_choice(u)) return *choice;
   bool flipped = false;
   Nf s = step_atom(u, &flipped);
   return flipped ? sub(sub(one, s), eq0(u)) : s;
@@ -35,6 +36,8 @@ Nf Engine::relu(Nf u) {
   if (nonnegative(scale(u, -1))) return zero;
   if (integer(u) && (fault == Fault::relu_from_any || nonnegative(add(u, one))))
     return add(u, eq0(add(u, one)));
+  if (const Content parts = content(u, false); !integer(u) && integer(parts.body))
+    return mul(fix(parts.common, parts.coef), relu(parts.body));
   bool flipped = false;
   Nf s = step_atom(integer(u) ? strip_iota(u) : u, &flipped);
   if (integer(u)) {  // the same choice of sign, with the integer indicator
