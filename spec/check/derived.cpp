@@ -1,5 +1,6 @@
 #include "spec/check/derived.h"
 
+#include "spec/check/pasted.h"
 #include "spec/check/typing.h"
 #include "spec/grad/backward.h"
 
@@ -54,6 +55,13 @@ DerivedBackward derive(const std::string& path, const std::string& root, const T
   return none;
 }
 
+std::string root_text(const Sources& sources, const std::string& root) {
+  for (size_t i = 0; i < sources.size(); ++i)
+    if (const SourceFile& file = sources.file(static_cast<int32_t>(i)); file.path == root)
+      return file.text;
+  return "";
+}
+
 }  // namespace
 
 const PlanReport* CheckedBackward::report() const {
@@ -83,6 +91,8 @@ CheckedBackward check_backward(const Sources& sources, const std::string& root,
     if (file.path != root) result.refused->range = function.name_range;
     return result;
   }
+  if (file.path != root)
+    result.needs = needed_in({root, root_text(sources, root)}, result.text, {file.path, file.text});
   const std::string text = file.text + "\n" + result.text;
   const FileReader with_backward = [&](const std::string& path) -> std::optional<std::string> {
     return path == file.path ? text : reader(path);

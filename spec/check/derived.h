@@ -9,6 +9,7 @@ namespace shardproof {
 struct CheckedBackward {
   Name name;                              ///< of the derived plan
   std::string text;                       ///< its declarations
+  std::string needs;                      ///< declarations that these need outside their own file
   std::string gathers_again;              ///< all_gathers of the forward that it repeats
   std::optional<Diagnostic> refused;      ///< why it could not be derived
   std::unique_ptr<Sources> sources;       ///< the plan's file with the text appended

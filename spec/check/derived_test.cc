@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "spec/check/check.h"
+#include "spec/check/derived.h"
 
 namespace shardproof {
 namespace derived_test {
@@ -62,6 +63,61 @@ TEST(DerivedBackward, SaysWhatTheFileDoesNotImport) {
   EXPECT_EQ(told.message,
             "the derived backward of `of_its_own` makes a `InnerD`, which this file does not name");
   EXPECT_EQ(told.details, std::vector<std::string>{"import `InnerD` beside what it is a part of"});
+}
+
+/// What is printed for a plan of another file is pasted into the file that imports the plan.
+Verdict pasted(const std::string& path, const Name& plan, const FileReader& reader) {
+  Sources sources;
+  CheckOptions options;
+  options.fixes = false;
+  const CheckedProgram checked = check(sources, path, reader, options);
+  std::vector<std::vector<Type>> types;
+  size_t found = 0;
+  for (size_t f = 0; f < checked.program().functions.size(); ++f) {
+    types.push_back(checked.types(f));
+    if (checked.program().functions[f].name == plan) found = f;
+  }
+  const CheckedBackward backward =
+      check_backward(sources, path, {checked.program(), types}, found, {}, reader, options);
+  const FileReader with_it = [&](const std::string& file) {
+    auto text = reader(file);
+    if (text && file == path) *text += "\n" + backward.needs + backward.text;
+    return text;
+  };
+  options.only = backward.name;
+  Sources again;
+  const CheckedProgram together = check(again, path, with_it, options);
+  EXPECT_TRUE(together.diagnostics().empty()) << together.diagnostics()[0].message;
+  return together.plans().empty() ? Verdict::invalid : together.plans()[0].verdict;
+}
+
+TEST(DerivedBackward, HasTheImportsThatItNeedsInAnotherFile) {
+  const FileReader two = [](const std::string& path) -> std::optional<std::string> {
+    if (path == "a/b/own.shard") return "import loss_d from \"../model.shard\"\nmesh d\n";
+    if (path == "a/model.shard") return model;
+    return std::nullopt;
+  };
+  EXPECT_EQ(pasted("a/b/own.shard", "loss_d", two), Verdict::proved);
+  const std::string models = SHARDPROOF_SOURCE_DIR "/spec/models/";
+  EXPECT_EQ(pasted(models + "gpt2_tensor_parallel.shard", "gpt2_loss_t", disk_reader()),
+            Verdict::proved);
+}
+
+/// Two backwards in one file have layouts of their own.
+TEST(DerivedBackward, NamesNoLayoutAsTheFileDoes) {
+  const std::string own =
+      std::string(model) +
+      "layout InnerGradient of Inner { a: f32[M]{I_d} }\n"
+      "fn keep(w: Inner) -> Inner { return w }\n"
+      "plan keep_d implements keep(w: InnerGradient) -> InnerGradient { return w }\n"
+      "plan whole implements loss(w: Outer, x: f32[M/d]) -> f32[]{U_d} {\n"
+      "    y = scan n in N, y0: f32[M/d] = x { next y0 * slice(\"M -> M/d\", w.inner[n].a) }\n"
+      "    return sum(\"M/d -> {U_d}\", y * slice(\"M -> M/d\", w.b))\n}\n";
+  const FileReader one = [&](const std::string& path) -> std::optional<std::string> {
+    if (path == "own.shard") return own;
+    return std::nullopt;
+  };
+  EXPECT_EQ(pasted("own.shard", "whole", one), Verdict::proved);
 }
 
 }  // namespace derived_test

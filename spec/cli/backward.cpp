@@ -1,4 +1,5 @@
 // --backward: the derived backward of a plan, and what it costs.
+#include <sstream>
 #include <stdexcept>
 
 #include "spec/cli/report.h"
@@ -53,16 +54,21 @@ void print_costs(const FileReport& report, const BackwardReport& backward, std::
       << "; saved for it: " << bytes_text(saved_for(backward), report) << "\n";
 }
 
+/// As a comment: what is printed can be pasted into the plan's file.
+void print_commented(const std::string& text, std::ostream& out) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    out << (line.empty() ? "#" : "# ") << line << "\n";
+}
+
 /// The reason why a derived text is not proved is given in its own words and locations.
 void print_doubts(const BackwardReport& backward, std::ostream& out) {
-  if (backward.backward.refused) {
-    out << "# " << backward.backward.refused->code << ": " << backward.backward.refused->message
-        << "\n";
-    return;
-  }
-  const PlanReport* report = backward.backward.report();
-  const auto& told = report ? report->diagnostics : backward.backward.checked->diagnostics();
-  for (const Diagnostic& each : told) out << render(each, *backward.backward.sources) << "\n";
+  const CheckedBackward& derived = backward.backward;
+  if (derived.refused)
+    return print_commented(derived.refused->code + ": " + derived.refused->message, out);
+  const PlanReport* report = derived.report();
+  for (const Diagnostic& each : report ? report->diagnostics : derived.checked->diagnostics())
+    print_commented(render(each, *derived.sources), out);
 }
 
 }  // namespace
@@ -77,7 +83,7 @@ void print_backwards(const FileReport& report, bool latex, std::ostream& out) {
     if (latex && each.backward.checked)
       print_latex(each.backward, out);
     else
-      out << each.backward.text;
+      out << each.backward.needs << each.backward.text;
   }
 }
 

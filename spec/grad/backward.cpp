@@ -64,7 +64,15 @@ class Deriver {
     std::set<Name> names;
     for (const auto& [name, value] : program_.consts) names.insert(name);
     for (const auto& [name, count] : plan_.param_groups) names.insert(name);
+    for (const ir::Function& function : program_.functions)
+      for (const auto* types : {&function.param_types, &function.result_types})
+        for (const ir::WrittenType& type : *types) layouts_in(type, names);
     return names;
+  }
+
+  static void layouts_in(const ir::WrittenType& type, std::set<Name>& names) {
+    if (!type.name.empty()) names.insert(type.name);
+    for (const ir::WrittenType& field : type.fields) layouts_in(field, names);
   }
 
   /// Selects all float parameters if none were chosen; a record only if all of its leaves are

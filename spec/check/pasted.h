@@ -1,0 +1,15 @@
+#pragma once
+// A text that belongs to one file, in another one.
+#include <string>
+
+namespace shardproof {
+
+struct TextOfFile {
+  std::string path, text;
+};
+
+/// The declarations that `text`, which belongs to the file `own`, needs in the file `in` as well:
+/// imports, dims and axes that `in` does not have.
+std::string needed_in(const TextOfFile& in, const std::string& text, const TextOfFile& own);
+
+}  // namespace shardproof
