@@ -49,29 +49,28 @@ std::string known_families() {
   return names;
 }
 
-std::string type_of(const std::string& path) {
+std::string type_of(const std::string& path, const std::string& text) {
   try {
-    return checkpoint::json_from(checkpoint::read_text(path)).at("model_type").get<std::string>();
-  } catch (const FileError&) {
-    throw;
+    return checkpoint::json_from(text).at("model_type").get<std::string>();
   } catch (const std::exception& error) {
     throw FileError(path + ": no model_type can be read: " + checkpoint::reason_of(error));
   }
 }
 
 /// The matching row, and the sizes and consts from the configuration.
-std::pair<const Row*, interchange::Numbers> row_of(const std::string& path) {
-  const std::string type = type_of(path);
+std::pair<const Row*, interchange::Numbers> row_of(const std::string& path,
+                                                   const std::string& text) {
+  const std::string type = type_of(path, text);
   std::string why;
   for (const Row& row : families) {
     if (type != row.model_type) continue;
     const auto mapping =
         interchange::Mapping::parse(*text_of(embedded_mappings(), row.mapping), row.mapping);
     try {
-      return {&row, mapping.numbers(fs::path(path).parent_path())};
+      return {&row, mapping.numbers_in(text, path)};
     } catch (const FileError& error) {
-      const std::string text = error.what();
-      if (why.find(text) == std::string::npos) why += (why.empty() ? "" : "\n") + text;
+      const std::string said = error.what();
+      if (why.find(said) == std::string::npos) why += (why.empty() ? "" : "\n") + said;
     }
   }
   if (!why.empty()) throw FileError(why);
@@ -81,16 +80,17 @@ std::pair<const Row*, interchange::Numbers> row_of(const std::string& path) {
 
 }  // namespace
 
-bool is_configuration(const std::string& path) {
-  return fs::path(path).filename() == "config.json";
+bool is_configuration(const std::string& path, const std::string& text) {
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  return fs::path(path).filename() == "config.json" || (first != text.npos && text[first] == '{');
 }
 
-Family family_of(const std::string& path) {
-  auto [row, numbers] = row_of(path);
+Family family_of(const std::string& path, const std::string& text) {
+  auto [row, numbers] = row_of(path, text);
   const auto reader = [](const std::string& wanted) -> std::optional<std::string> {
     if (!wanted.starts_with(folder)) return std::nullopt;
-    const std::string* text = text_of(embedded_models(), wanted.substr(folder.size()));
-    return text ? std::optional(*text) : std::nullopt;
+    const std::string* model = text_of(embedded_models(), wanted.substr(folder.size()));
+    return model ? std::optional(*model) : std::nullopt;
   };
   return {folder + row->program,     row->plan,      reader, std::move(numbers.sizes),
           std::move(numbers.consts), row->model_type};

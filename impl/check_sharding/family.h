@@ -26,12 +26,12 @@ struct Family {
   std::string name;               ///< "llama"
 };
 
-/// Whether the path is "config.json" or "DIR/config.json".
-bool is_configuration(const std::string& path);
+/// Whether the file is called config.json, or begins as a JSON object; no program does.
+bool is_configuration(const std::string& path, const std::string& text);
 
 /// Throws FileError with the key if no program exists for the family, or if the program lacks a
-/// setting.
-Family family_of(const std::string& path);
+/// setting. `path` is used in messages.
+Family family_of(const std::string& path, const std::string& text);
 
 }  // namespace check_sharding
 }  // namespace shardproof

@@ -274,13 +274,32 @@ TEST_F(Configurations, ThatNoModelHasAreNamedByKey) {
   refused(heads, "num_attention_heads=32 is not a multiple of K = 6");
 }
 
+TEST_F(Configurations, AreKnownByWhatTheyHoldWhateverTheirName) {
+  const std::string path = (folder_ / "llama8b.json").string();
+  std::string config = llama;
+  config.replace(config.find("EPS"), 3, "1e-5");
+  std::ofstream(path) << "\n{" << config << "}";
+  for (const bool piped : {false, true}) {
+    std::istringstream in("{" + config + "}");
+    std::ostringstream out, err;
+    EXPECT_EQ(run({piped ? "-" : path, "--mesh", "d=8,t=4"}, in, out, err, {}), 0) << err.str();
+    EXPECT_NE(out.str().find("proved in spec/models/llama_train.shard"), std::string::npos);
+  }
+  std::ofstream(path) << "{\"vocab_size\": 4}";
+  std::istringstream in;
+  std::ostringstream out, err;
+  EXPECT_EQ(run({path}, in, out, err, {}), 3);
+  EXPECT_NE((out.str() + err.str()).find("llama8b.json: no model_type can be read"),
+            std::string::npos);
+}
+
 /// Every file that a row names is in the program.
 TEST(Embedded, EveryMappingHasAFamily) {
   EXPECT_GE(embedded_models().size(), 38u);
   EXPECT_EQ(embedded_mappings().size(), 13u);
-  EXPECT_TRUE(is_configuration("config.json"));
-  EXPECT_TRUE(is_configuration("a/config.json"));
-  EXPECT_FALSE(is_configuration("a/config.json.shard"));
+  EXPECT_TRUE(is_configuration("config.json", ""));
+  EXPECT_TRUE(is_configuration("a/config.json", "x"));
+  EXPECT_FALSE(is_configuration("a/config.json.shard", "mesh t"));
 }
 
 }  // namespace

@@ -261,8 +261,8 @@ class Run {
     const double start = now();
     test_seconds_ = 0;
     const Input input = read_input(path, in_, environment_.in_descriptor);
-    if (input.text && is_configuration(path))
-      configuration(report);
+    if (input.text && is_configuration(path, *input.text))
+      configuration(report, *input.text);
     else if (input.text)
       checked(report, reader_with(path, *input.text, options_.allow_import), options_);
     else
@@ -273,10 +273,10 @@ class Run {
   }
 
   /// Checks the program of a configuration's family at its sizes.
-  void configuration(FileReport& report) {
+  void configuration(FileReport& report, const std::string& config) {
     const std::string path = report.path;
     try {
-      const Family family = family_of(path);
+      const Family family = family_of(path, config);
       report.path = family.path;
       report.origin = origin_of(path, family);
       Options sized = options_;

@@ -50,8 +50,11 @@ std::string to_string(const PlacedCall& placed) {
 }
 
 std::string said_by(int rank, const std::string& reason) {
-  const std::string prefix = "rank " + std::to_string(rank) + ": ";
-  return reason.starts_with(prefix) ? reason : prefix + reason;
+  const std::string word = "rank ";
+  const size_t end = reason.find_first_not_of("0123456789", word.size());
+  const bool names_one = reason.starts_with(word) && end != word.size() && end != reason.npos &&
+                         reason.compare(end, 2, ": ") == 0;
+  return names_one ? reason : word + std::to_string(rank) + ": " + reason;
 }
 
 std::string text_of_ranks(const std::vector<int>& ranks) {

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "impl/comm/call.h"
 #include "kernels/bf16.h"
 
 namespace shardproof {
@@ -182,6 +183,12 @@ TEST(Faults, OfARankThatThrowsEndTheOthers) {
     EXPECT_EQ(error.rank(), 3);
     EXPECT_STREQ(error.what(), "rank 3: no more memory");
   }
+}
+
+TEST(Faults, NameOneRankOnce) {
+  EXPECT_EQ(said_by(1, "no file"), "rank 1: no file");
+  EXPECT_EQ(said_by(1, "rank 0: no file"), "rank 0: no file");  // agreed by all
+  EXPECT_EQ(said_by(1, "rank x: no"), "rank 1: rank x: no");
 }
 
 TEST(Faults, OfARankThatEndsEarly) {

@@ -396,8 +396,13 @@ Mapping Mapping::for_padded(Pads pads) const {
 }
 
 Numbers Mapping::numbers(const fs::path& folder) const {
-  const Json config = config_of(folder);
-  return naming(config_path(folder), [&] {
+  const fs::path path = config_path(folder);
+  return numbers_in(naming(path, [&] { return checkpoint::read_text(path); }), path);
+}
+
+Numbers Mapping::numbers_in(const std::string& text, const std::string& name) const {
+  return naming(name, [&] {
+    const Json config = checkpoint::json_from<Json>(text);
     state_->refuse_another(config);
     Numbers numbers{state_->sizes_of(config), {}};
     for (const Constant& each : state_->consts)

@@ -56,6 +56,8 @@ class Mapping {
   /// The sizes and consts in `folder`'s config.json. Throws FileError if it is of another
   /// architecture, or of one that the model does not support.
   Numbers numbers(const std::filesystem::path& folder) const;
+  /// The same from a config's text; `name` is used in messages.
+  Numbers numbers_in(const std::string& config, const std::string& name) const;
   /// Whether the config ties those tensors that can be tied.
   bool tied(const std::filesystem::path& folder) const;
   /// A config.json for these numbers; nothing is tied that the model does not tie. Throws PlanError
