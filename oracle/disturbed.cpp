@@ -15,7 +15,12 @@ struct Disturbance {
   std::mt19937_64 rng;
   int bits = std::min(20, -std::ilogb(unit) - 1);
 
-  double error(double size) { return rng() & 1 ? unit * size : -unit * size; }
+  /// From 1/2 to 3/2 of the unit, in either direction: two that cancel seldom move alike.
+  double error(double size) {
+    const uint64_t drawn = rng();
+    const double part = 0.5 + static_cast<double>(drawn >> 12) * 0x1p-52;
+    return (drawn & 1 ? unit : -unit) * part * size;
+  }
   double uniform() { return std::uniform_real_distribution<double>()(rng); }
   /// Fits in fewer bits than such numbers have, and than f32 has: those after them are 0.
   bool is_exact(double x) const { return std::bit_cast<uint64_t>(x) << (11 + bits) == 0; }

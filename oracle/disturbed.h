@@ -1,6 +1,6 @@
 #pragma once
 // How far rounding may move a result: running error analysis by evaluation. Every result of
-// arithmetic is moved by the largest error that rounding may have made of it, in a random
+// arithmetic is moved by about the largest error that rounding may have made of it, in a random
 // direction: u |x| for one op, and u sqrt(n) times the sum of the absolute terms for a sum of n
 // (Higham and Mary, A new approach to probabilistic rounding error analysis, 2019). What depth and
 // cancellation make of it is seen in the results.

@@ -120,11 +120,12 @@ std::vector<denote::Sizes> sizes_at_literals(const ir::Program& program,
   SizesAtLiterals found(program, sizes);
   denote::Sizes small = sizes;  // for one dim that is much larger than the others
   for (auto& [dim, size] : small.dims) size = 2;
+  for (auto& [axis, size] : small.mesh) size = program.axes.at(axis).size.value_or(2);
   if (of_axes)
     visit(ordinary, [&](int64_t n) {
       for (int64_t size : {n + 1, n, n - 1}) found.add_axes(sizes, std::max<int64_t>(1, size));
     });
-  for (const denote::Sizes& others : {sizes, small})
+  for (const denote::Sizes& others : {small, sizes})
     for (size_t way = 0; way < 5; ++way)
       visit(ordinary, [&](int64_t n) {
         found.add_dims(others, std::vector<int64_t>{n + 1, n, 2 * n + 1, 2 * n, n - 1}.at(way));

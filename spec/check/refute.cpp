@@ -13,6 +13,7 @@
 #include "spec/check/cost_of_run.h"
 #include "spec/check/exact.h"
 #include "spec/check/fixed_sizes.h"
+#include "spec/check/jumps.h"
 #include "spec/check/literals.h"
 #include "spec/check/one_device.h"
 #include "spec/check/points.h"
@@ -319,13 +320,14 @@ struct Apart {
   std::optional<Entry> entry;
 };
 
-/// `seeds`: as for `by_oracle`.
+/// `seeds`: as for `by_oracle`. `jump`: whether a value may be at a discontinuity.
 Apart apart_by_oracle(const PointOfPlan& point, const Evaluation& erased_value, bool inputs_round,
-                      unsigned seeds, double noise) {
+                      unsigned seeds, bool jump, double noise) {
   Apart found{by_oracle(point, claimed, inputs_round, seeds),
               by_oracle(point, erased_value, inputs_round, seeds),
               {}};
-  if (beyond_rounding(found.claim, found.erased, noise))
+  found.entry = beyond_rounding(found.claim, found.erased, noise);
+  if (found.entry && jump)
     found.entry = beyond_rounding(at_jumps(point, claimed, found.claim),
                                   at_jumps(point, erased_value, found.erased), noise);
   return found;
@@ -353,7 +355,7 @@ std::optional<Apart> apart_in_spite_of_overflow(const PointOfPlan& point,
     claim = std::move(other_claim), erased = std::move(other);
   }
   const oracle::HugeExponentials huge(1);
-  Apart found = apart_by_oracle(point, erased_value, true, seeds, noise);
+  Apart found = apart_by_oracle(point, erased_value, true, seeds, true, noise);
   return found.entry ? std::optional(std::move(found)) : std::nullopt;
 }
 
@@ -363,7 +365,7 @@ std::optional<Apart> apart_in_spite_of_overflow(const PointOfPlan& point,
 /// discontinuity, such as x >= 100 at 100, rounding moves them far.
 std::optional<Refutation> confirmed(const ir::Program& program, size_t plan, const Point& at,
                                     const Outcome& seen) {
-  constexpr unsigned few = 2, many = 20;
+  constexpr unsigned few = 2, some = 8, many = 20;
   const ir::Function& function = program.functions.at(plan);
   const denote::Types types = denote::types_for(program, plan);
   const auto params = static_cast<std::ptrdiff_t>(function.params.size());
@@ -375,7 +377,7 @@ std::optional<Refutation> confirmed(const ir::Program& program, size_t plan, con
     const auto& [r, i] = entry;
     return describe(program, plan, at.sizes, r, i, erased.arrays[r], claim.arrays[r]);
   };
-  const bool of_values = !differentiates(program, plan);
+  const bool of_values = !differentiates(program, plan), jump = may_jump(program, plan);
   std::optional<ExactResults> exact;
   if (of_values && !names_mesh_sizes(program, plan))
     exact = exact_results(program, plan, at.sizes, point.whole);
@@ -392,9 +394,10 @@ std::optional<Refutation> confirmed(const ir::Program& program, size_t plan, con
   }
   for (const bool inputs_round : {true, false}) {
     if (!inputs_round && !of_values) break;  // a gradient depends on more than one point
-    const unsigned seeds = at.literals || !inputs_round ? many : few;
+    // Without the evaluations at jumps, two must not agree by chance.
+    const unsigned seeds = !jump ? some : at.literals || !inputs_round ? many : few;
     const auto [claim, erased, entry] =
-        apart_by_oracle(point, erased_value, inputs_round, seeds, seen.noise);
+        apart_by_oracle(point, erased_value, inputs_round, seeds, jump, seen.noise);
     if (!entry) continue;
     const auto [r, i] = *entry;
     if (!std::isfinite(erased.arrays[r].data[i]) && finite_by_rounding(point, erased_value, r, i))
