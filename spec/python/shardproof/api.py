@@ -19,6 +19,7 @@ from .annotations import names_in
 from .dims import ImportProblem
 from .program import TRACES, mesh_of, trace
 from .report import Diagnostic, Place, Report, check
+from .stacked import Stacked
 
 
 def as_shape(arg: Any) -> Any:
@@ -79,9 +80,10 @@ def prove(model: Callable, sharded: Any = None, *args: Any, mesh: Any = None, di
     except Exception as error:  # noqa: BLE001  (the user's code may raise anything)
         return not_traced(error, time.perf_counter() - start)
     report, sizes = by_plan(model, sharded, args, sizes, dims, meshes, keep, timeout, validate)
-    unread = report.verdict == "unknown" and any(each.code.startswith("J") for each in report.errors)
-    if unread and sizes and not any("differ" in check for check in report.checks):
-        found = by_device(model, sharded, args, sizes, dims, timeout, validate)
+    types = [bool(re.match("E0[23]", each.code)) for each in report.errors]  # what a device has alone has no type
+    stopped = not report.proved and (any(each.code.startswith("J") for each in report.errors) or types and all(types))
+    if stopped and sizes and not any("differ by" in check for check in report.checks):
+        found = by_device(model, sharded, args, sizes, dims, meshes, timeout, validate)
         if found is not None and found.proved:
             report = found
             report.import_seconds = time.perf_counter() - start - report.seconds
@@ -141,8 +143,9 @@ def by_plan(model, sharded, args, sizes, dims, meshes, keep, timeout, validate) 
     return report, sizes
 
 
-def by_device(model, sharded, args, sizes: dict[str, int], dims, timeout, validate) -> Report | None:
-    """The report of the sharded program written out device by device, at its own mesh and sizes."""
+def by_device(model, sharded, args, sizes: dict[str, int], dims, meshes, timeout, validate) -> Report | None:
+    """The report of the sharded program as a function of whole arrays: with the devices as dims, or written out device by device
+    at its own mesh and sizes."""
     try:
         program, of_model = trace(sharded, args, sizes).jaxpr, trace(model, args, None).jaxpr
         apart = validation.by_evaluation(of_model, program)
@@ -151,23 +154,30 @@ def by_device(model, sharded, args, sizes: dict[str, int], dims, timeout, valida
         return None
     if apart is None or apart[0] >= validation.CLOSE:
         return None
-    report = None
-    for (blocks, entries), unrolled in itertools.product(devices.WAYS, loops):
+
+    def attempt(way, unrolled: int):
         try:
-            whole = devices.Whole(program, blocks, entries)
-            model_too = devices.copied(model, whole, args)
-            text = levels.imported(model_too, whole, args, {"devices": 1}, dim_names(dims, args, model), 1, unrolled)
-            text, report = decided(text, None, timeout)
+            whole, named = way(), dim_names(dims, args, model)
+            if isinstance(whole, Stacked):
+                text = levels.imported(model, whole, args, sizes, named, meshes, unrolled)
+            else:
+                text = levels.imported(devices.copied(model, whole, args), whole, args, {"devices": 1}, named, 1, unrolled)
+                text.level = f"for {' '.join(f'{a}={n}' for a, n in sizes.items())} at these sizes"
+            return (*decided(text, None, timeout), whole)
         except (ImportProblem, NotImplementedError):
-            continue
-        if report.proved:
-            break
-    if report is None or not report.proved or text.imported.trusting:
+            return None
+
+    ways = [lambda: Stacked(sharded), *(functools.partial(devices.Whole, program, *way) for way in devices.WAYS)]
+    tried = (attempt(way, unrolled) for way, unrolled in itertools.product(ways, loops))
+    found = next((each for each in tried if each and each[1].proved and not each[0].imported.trusting), None)
+    if found is None:
         return None
+    text, report, whole = found
+    report.level = f"{text.level}, {whole.how}"
+    report.assumptions = list(dict.fromkeys([*report.assumptions, *text.imported.assumed]))
     if validate:
         validation.validate(text, report, text.model, text.sharded)
     devices.compare(whole, program, report, apart[1])
-    report.level = f"for {' '.join(f'{a}={n}' for a, n in sizes.items())} at these sizes, device by device"
     return report
 
 

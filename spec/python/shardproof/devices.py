@@ -263,6 +263,8 @@ class Whole:
     """A sharded program as one function of whole arrays, whose results are all copies of each result; with `entries`, each
     entry along the dims that out_specs splits."""
 
+    how = "device by device"
+
     def __init__(self, closed, blocks, entries: bool = False):
         self.closed, self.blocks, self.entries = closed, blocks, entries
         self.kept: list[tuple[int, tuple[int, ...]]] = []  # of each result the copies, and the dims that are split
@@ -344,12 +346,12 @@ def copied(model, whole: Whole, args):
     return results
 
 
-def compare(whole: Whole, program, report, inputs) -> None:
-    """What JAX computes for the program, and for what is written out; a disagreement takes the proof back."""
+def compare(whole, program, report, inputs) -> None:
+    """What JAX computes for the program, and for the function of whole arrays that was proved; a disagreement takes the proof back."""
     out = ranks.computed(lambda *a: whole(*a), inputs)
     want = whole.alike(ranks.evaluate(program, inputs))
     far = validation.difference(out, want)
     same = far < validation.CLOSE
-    report.checks.append(f"device by device: JAX's values of the program {'agree to' if same else 'differ by'} {far:.0e}")
+    report.checks.append(f"{whole.how}: JAX's values of the program {'agree to' if same else 'differ by'} {far:.0e}")
     if not same:
         report.verdict = "unknown"
