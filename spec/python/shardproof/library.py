@@ -119,6 +119,19 @@ def template(known: Known, shape: tuple[int, ...], axis: int, small: float):
         return None
 
 
+@functools.lru_cache(256)
+def outline(known: Known, rank: int, axis: int) -> tuple[str, ...]:
+    """The primitives that JAX traces for it where no size is 1, which are the same for all sizes."""
+    pattern = template(known, tuple(range(3, 3 + rank)), axis, 1e-6)
+    return tuple(e.primitive.name for e in pattern.eqns) if pattern is not None else ()
+
+
+def may_be(known: Known, jaxpr, at: int, shape: tuple[int, ...], axis: int) -> bool:
+    """Whether the equations from `at` have its primitives: only then it is traced with their sizes."""
+    wanted = outline(known, len(shape), axis)
+    return 1 in shape or bool(wanted) and wanted == tuple(e.primitive.name for e in jaxpr.eqns[at:at + len(wanted)])
+
+
 def matches(jaxpr, at: int, pattern) -> dict | None:
     """The variables of a pattern, by the variables of a jaxpr's equations from `at`."""
     bound: dict = {}
@@ -175,6 +188,8 @@ def found(reader, jaxpr, at: int, env: dict) -> tuple[int, Any, Val] | None:
 
 def found_as(reader, jaxpr, at: int, env: dict, known: Known, axis: int, small: float):
     first = first_of(jaxpr, at)
+    if not may_be(known, jaxpr, at, first.aval.shape, axis):
+        return None
     pattern = template(known, first.aval.shape, axis, small)
     bound = matches(jaxpr, at, pattern) if pattern is not None else None
     if bound is None or bound[pattern.invars[0]] is not first:
