@@ -199,22 +199,21 @@ def decided(text: levels.Text, keep: str | Path | None, timeout: float) -> tuple
 
     def of_ids(each: levels.Text, report: Report) -> tuple[levels.Text, Report]:
         """Where the two differ for ids alone that name no entry: of the others."""
-        differ = report.verdict == "refuted" and all(error.code in ("E0401", "E0402") for error in report.errors)
-        if differ and (marks := assumed.marked_alone(each.text)):
-            skeleton = assumed.with_marks(each.imported.skeleton, marks)
-            within = replace(each, text=assumed.with_marks(each.text, marks), marks=tuple(marks),
-                             imported=replace(each.imported, skeleton=skeleton))
-            found = checked(within)
-            said = {f"0 <= {name}_id < |{dim}|": f"{name} is {number}, or 0 <= {name} < |{dim}|" for name, dim, number in marks}
-            found.assumptions = [said.get(text, text) for text in found.assumptions]
-            if found.proved:
-                return within, found
-        if not differ or not (ranges := assumed.ids_alone(each.text)):
+        if report.verdict != "refuted" or not all(error.code in ("E0401", "E0402") for error in report.errors):
             return each, report
-        skeleton = assumed.assuming(each.imported.skeleton, ranges)
-        within = replace(each, text=assumed.assuming(each.text, ranges), imported=replace(each.imported, skeleton=skeleton))
-        found = checked(within)
-        return (within, found) if found.proved else (each, report)
+        marks, ranges = assumed.marked_alone(each.text), assumed.ids_alone(each.text)
+        said = {f"0 <= {name}_id < |{dim}|": f"{name} is {number}, or 0 <= {name} < |{dim}|" for name, dim, number in marks}
+        ways = [(words, limits) for words, limits in ((marks, []), (marks, ranges), ([], ranges)) if words or limits]
+        for i, (words, limits) in enumerate(ways):
+            if (words, limits) in ways[:i]:
+                continue
+            skeleton, body = (assumed.assuming(assumed.with_marks(x, words), limits) for x in (each.imported.skeleton, each.text))
+            within = replace(each, text=body, marks=tuple(words), imported=replace(each.imported, skeleton=skeleton))
+            found = checked(within)
+            if found.proved:
+                found.assumptions = [said.get(word, word) for word in found.assumptions]
+                return within, found
+        return each, report
 
     if text.sized:
         free = levels.freed(text)

@@ -90,9 +90,11 @@ def without_views(node, done) -> None:
 def applied(graph: Graph, mesh: dict[str, int], node, read) -> Any:
     namespace, _, name = str(node.target).partition(".")
     args, kwargs = read(node.args), {k: read(v) for k, v in node.kwargs.items()}
-    for i, (first, step, axis) in graph.offsets.get(node, {}).items():
-        offset = lax.mul(lax.axis_index(axis), np.int32(step))
-        args = (*args[:i], lax.add(offset, np.int32(first)) if first else offset, *args[i + 1:])
+    offsets = graph.offsets.get(node, {})
+    if name in torch_ops.WINDOWS and offsets:
+        return own_window(name, args, offsets)
+    for i, offset in offsets.items():
+        args = (*args[:i], own_number(*offset), *args[i + 1:])
     if in_place(node):
         name = name.replace("_.", ".", 1)
     if node in graph.own:
@@ -118,6 +120,21 @@ def applied(graph: Graph, mesh: dict[str, int], node, read) -> Any:
     raise ImportProblem(f"the collective `{name}` is not known")
 
 
+def own_number(first: int, step: int, axis: str) -> Any:
+    """first + step * rank on an axis."""
+    offset = lax.mul(lax.axis_index(axis), np.int32(step))
+    return lax.add(offset, np.int32(first)) if first else offset
+
+
+def own_window(name: str, args, offsets: dict[int, tuple[int, int, str]]) -> Any:
+    """A part that begins at another entry on each rank, and has as many everywhere."""
+    begin, end = torch_ops.WINDOWS[name]
+    first, last = offsets.get(begin), (1, *offsets[begin][1:]) if end is None else offsets.get(end)
+    if len(offsets) != 1 + (end is not None) or first is None or last is None or first[1:] != last[1:]:
+        raise ImportProblem(f"`{name}` takes parts of other sizes on other ranks")
+    return torch_ops.window(name, args, own_number(*first), 1 if end is None else last[0] - first[0])
+
+
 def run_plan(graph: Graph, mesh: dict[str, int], data: tuple[str, ...], args) -> list:
     """A rank's step: FSDP gathers what it stores, and averages gradients over the ranks of `data`."""
     args = list(args)
@@ -133,8 +150,8 @@ def run_plan(graph: Graph, mesh: dict[str, int], data: tuple[str, ...], args) ->
             x = lax.psum_scatter(x, axis, scatter_dimension=dim, tiled=True)
         if others:
             x = lax.psum(x, others)
-        if data:
-            x = lax.div(x, lax.full(x.shape, float(np.prod([mesh[a] for a in data])), x.dtype))
+        if axis or others:
+            x = lax.div(x, lax.full(x.shape, float(np.prod([mesh[a] for a in (*others, *[axis] * bool(axis))])), x.dtype))
         results[k] = x
     return results
 

@@ -285,10 +285,37 @@ def _slice_backward(g, sizes, dim, start, end, step):
     return lax.pad(g, np.float32(0), pads)
 
 
+@op("slice_scatter.default")
+def _slice_scatter(x, src, dim=0, start=None, end=None, step=1):
+    if step != 1:
+        raise ImportProblem("a slice with a step: write the parts with reshape")
+    start = (start or 0) + x.shape[dim] * ((start or 0) < 0)
+    return lax.dynamic_update_slice_in_dim(x, src, np.int32(start), dim % x.ndim)
+
+
 @op("select_backward.default")
 def _select_backward(g, sizes, dim, index):
     dim %= len(sizes)
     return _slice_backward(lax.expand_dims(g, [dim]), sizes, dim, index % sizes[dim], None, 1)
+
+
+# Windows that begin at another entry on each rank: where their beginning and end stand among the operands.
+
+WINDOWS = {"slice.Tensor": (2, 3), "slice_scatter.default": (3, 4), "slice_backward.default": (3, 4), "select.int": (2, None),
+           "select_backward.default": (3, None)}
+
+
+def window(name: str, args, start, size: int) -> Any:
+    """One of these operators, from `start` on."""
+    x, dim = forced(args[0]), args[WINDOWS[name][0] - 1]
+    if name.startswith("select_backward"):
+        x = lax.expand_dims(x, [dim % len(args[1])])
+    if "scatter" in name:
+        return lax.dynamic_update_slice_in_dim(x, forced(args[1]), start, dim % x.ndim)
+    if "backward" in name:
+        return lax.dynamic_update_slice_in_dim(lax.full(args[1], 0, x.dtype), x, start, dim % len(args[1]))
+    found = lax.dynamic_slice_in_dim(x, start, size, axis=dim % x.ndim)
+    return lax.squeeze(found, [dim % x.ndim]) if name.startswith("select") else found
 
 
 @op("constant_pad_nd.default")

@@ -11,6 +11,7 @@ import torch_layers
 import torch_llama as llama
 import torch_mlp as example
 import torch_programs
+import torch_windows  # noqa: F401  (its programs are among the others)
 from shardproof.torch import prove
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, loss_parallel, parallelize_module
