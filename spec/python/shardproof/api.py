@@ -5,6 +5,7 @@ import functools
 import inspect
 import itertools
 import re
+import sysconfig
 import time
 import traceback
 from collections.abc import Callable
@@ -80,8 +81,8 @@ def prove(model: Callable, sharded: Any = None, *args: Any, mesh: Any = None, di
     except Exception as error:  # noqa: BLE001  (the user's code may raise anything)
         return not_traced(error, time.perf_counter() - start)
     report, sizes = by_plan(model, sharded, args, sizes, dims, meshes, keep, timeout, validate)
-    types = [bool(re.match("E0[23]", each.code)) for each in report.errors]  # what a device has alone has no type
-    stopped = not report.proved and (any(each.code.startswith("J") for each in report.errors) or types and all(types))
+    stopped = report.verdict == "unknown" and (any(each.code.startswith("J") for each in report.errors) or report.errors and all(
+        re.match("E0[23]", each.code) for each in report.errors))  # what a device has alone has no type
     if stopped and sizes and not any("differ by" in check for check in report.checks):
         found = by_device(model, sharded, args, sizes, dims, meshes, timeout, validate)
         if found is not None and found.proved:
@@ -238,14 +239,14 @@ def refused(problem: ImportProblem, model, sharded, args, sizes, seconds: float)
     return report
 
 
-def not_traced(error: Exception, seconds: float) -> Report:
-    """The report of a program that JAX cannot trace, with JAX's reason and the user's last line."""
+def not_traced(error: Exception, seconds: float, who: str = "JAX") -> Report:
+    """The report of a program that JAX, or torch, cannot trace, with its reason and the user's last line."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "site-packages" not in f.filename
-              and Path(f.filename).parent != Path(__file__).parent]
+              and Path(f.filename).parent != Path(__file__).parent and not f.filename.startswith(sysconfig.get_path("stdlib"))]
     place = getattr(error, "place", None) or (frames and Place(
         frames[-1].filename, frames[-1].lineno, (frames[-1].colno or 0) + 1, frames[-1].end_lineno or frames[-1].lineno,
         (frames[-1].end_colno or 0) + 1)) or None
-    said = str(error) if isinstance(error, ImportProblem) else f"JAX cannot trace the program: {type(error).__name__}: {error}"
+    said = str(error) if isinstance(error, ImportProblem) else f"{who} cannot trace the program: {type(error).__name__}: {error}"
     return Report("unknown", diagnostics=[Diagnostic("J0001", "error", said, place=place)], import_seconds=seconds)
 
 

@@ -18,7 +18,7 @@ from jax.sharding import AbstractMesh, PartitionSpec
 from . import api, marked, torch_advice, torch_ops, validation
 from .dims import ImportProblem
 from .program import word
-from .report import Diagnostic, Place, Report
+from .report import Place, Report
 from .torch_ranks import evaluate
 from .torch_trace import Graph, Split, one_program, place_of, rank_of, traced
 
@@ -240,11 +240,7 @@ def prove(module: Callable[[], torch.nn.Module], parallelize: Callable, *inputs:
         if [*model.names, *model.shapes] != [*plan.names, *plan.shapes]:
             raise ImportProblem("the parallelized module has other parameters than the model")
     except Exception as error:  # noqa: BLE001  (the user's code may raise anything)
-        problem = error if isinstance(error, ImportProblem) else ImportProblem(
-            f"torch cannot trace the program: {type(error).__name__}: {error}")
-        return Report("unknown", diagnostics=[Diagnostic("J0001", "error", str(problem),
-                                                         place=problem.place)],
-                      import_seconds=time.perf_counter() - start)
+        return api.not_traced(error, time.perf_counter() - start, "torch")
     shapes = [jax.ShapeDtypeStruct(s, dtype_of(t)) for s, t in zip(model.shapes, model.dtypes)]
     ins, outs = outside(plan)
     sharded = jax.shard_map(lambda *args: tuple(run_plan(plan, mesh, data, args)),

@@ -129,6 +129,16 @@ def test_an_operator_that_is_not_known_is_named_with_its_line():
     assert report.errors[0].place.line == line_of(Sorted.forward, "torch.sort")
 
 
+def test_a_module_that_torch_cannot_trace_is_named_with_its_line():
+    class Wide(example.FeedForward):
+        def forward(self, x):
+            return self.up(torch.cat([x, x], -1))
+
+    report = forward(Wide)
+    assert report.verdict == "unknown" and "torch cannot trace the program" in str(report), report
+    assert report.errors[0].place.line == line_of(Wide.forward, "torch.cat"), report
+
+
 def test_a_step_of_a_llama_layer_is_proved():
     report = prove(llama.Layer, llama.parallelize, *llama.shapes, mesh=llama.mesh, split=llama.split,
                    loss=llama.loss, data=("d",))
