@@ -74,6 +74,19 @@ bool overlap(const std::vector<Edit>& edits) {
   return false;
 }
 
+/// `sum over |W| instead of |V|` where W pads V.
+std::string padding_read(const ir::Program& program, const Diagnostic& error) {
+  for (const auto& [wide, info] : program.dims) {
+    if (!info.pads) continue;
+    const std::string &narrow = *info.pads, both = "|" + wide + "| instead of |" + narrow + "|";
+    if (error.label.find(both) == std::string::npos) continue;
+    return "the entries of " + wide + " from |" + narrow +
+           "| on are padding: leave them out, `where(iota(\"" + wide + "\") < |" + narrow +
+           "|, x, 0)`, with the axes of " + wide + "; after exp, not before";
+  }
+  return "";
+}
+
 }  // namespace
 
 void add_fixes_as_the_model(const Sources& sources, const ir::Program& program, size_t plan,
@@ -101,6 +114,8 @@ void add_fixes_as_the_model(const Sources& sources, const ir::Program& program, 
   }
   for (size_t i = 0; i < single.size() && i < most_fixes; ++i)
     error->fixes.push_back({message, {single[i]}, false, "", true});
+  if (const std::string padding = padding_read(program, *error); !padding.empty())
+    return error->fixes.push_back({padding, {}, false, ""});
   std::string meant;
   for (const Label& note : error->notes)
     if (note.text == "the model's value" && note.range.file >= 0)

@@ -219,9 +219,9 @@ std::vector<Fix> make_fixes(const Sources& sources, const ir::Program& program, 
   if (!of_result.empty() && refused.diagnostic.code == "E0302" &&
       is_differentiated(program, function))
     of_op.clear();
-  for (const std::vector<Fix>& more :
-       {of_op, of_result, reduced_alike(sources, program, plan, refused),
-        fixes_of_record_argument(sources, plan, refused)})
+  for (const std::vector<Fix>& more : {fixes_of_record_parameter(sources, plan, refused), of_op,
+                                       of_result, reduced_alike(sources, program, plan, refused),
+                                       fixes_of_record_argument(sources, plan, refused)})
     fixes.insert(fixes.end(), more.begin(), more.end());
   if (auto fix = alike_parameter(sources, plan, refused)) fixes.push_back(*std::move(fix));
   return fixes;

@@ -61,6 +61,44 @@ TEST(NewcomerMistakes, AResultHasTheNamesOfItsType) {
              "E0302", "name the dims as its type does, `B S T`");
 }
 
+TEST(NewcomerMistakes, AStoredParameterHasItsLayoutAsItsType) {
+  std::string text = head + layers + "next layer_t(c, ws[n]) }\n}\n";
+  const std::string stated = "x: f32[B/d M], w: LayerT";
+  text.replace(text.find(stated), stated.size(), "x: f32[B/d M], w: Layer");
+  expect_first_fix(text, "E0301", "`w` is stored as `LayerT`");
+}
+
+TEST(NewcomerMistakes, ACollectiveOfAModuleHasItsNameHere) {
+  expect_help(head +
+                  "fn f(x: f32[B M]) -> f32[B M] { return x }\n"
+                  "plan p implements f(x: f32[B M/t]) -> f32[B M] {\n"
+                  "    return lax.psum(x, \"t\")\n}\n",
+              "E0002", "`psum` is `all_reduce`");
+  expect_help(head + "fn f(x: f32[B M], w: f32[M F]) -> f32[B F] { return jnp.matmul(x, w) }\n",
+              "E0002", "a product is `einsum(");
+}
+
+TEST(NewcomerMistakes, APlanHasTheParametersAndResultsOfItsModel) {
+  const std::string model = head + "fn f(x: f32[B M]) -> f32[B M] { return x }\n";
+  expect_help(model + "plan p implements f(x: f32[B/d M]) -> (y z: f32[B/d M]) { return x, x }\n",
+              "E0108", "let the model return it too");
+  expect_help(model + "plan p implements f(x y: f32[B/d M]) -> f32[B/d M] { return x }\n", "E0108",
+              "parameters of the model too");
+}
+
+TEST(NewcomerMistakes, AnImportStandsBesideItsFile) {
+  expect_help("import f from \"lib/b.shard\"\n", "E0107", "begins at the folder of this file");
+}
+
+TEST(NewcomerMistakes, PaddingIsLeftOut) {
+  expect_help(head +
+                  "dim V\ndim W pads V\n"
+                  "fn f(x: f32[V M]) -> f32[M] { return sum(\"V M -> M\", x) }\n"
+                  "plan p implements f(x: f32[W M/t]) -> f32[M/t] {\n"
+                  "    return sum(\"W M/t -> M/t\", x)\n}\n",
+              "E0401", "from |V| on are padding");
+}
+
 TEST(NewcomerMistakes, ATotalIsOfNumbers) {
   expect_fix(head +
                  "record W { a: f32[M F] b: f32[M F] }\n"

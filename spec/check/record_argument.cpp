@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "spec/syntax/parser.h"
+
 namespace shardproof {
 namespace {
 
@@ -59,13 +61,12 @@ FixHint for_the_record(FixHint hint, const Layouts& layouts) {
   return hint;
 }
 
-std::vector<Fix> fixes_of_record_argument(const Sources& sources, const ir::Function& plan,
-                                          const RefusedOp& refused) {
-  if (!refused.layouts || refused.layouts->have.empty() || refused.layouts->want.empty()) return {};
-  const auto& [record, have, want] = *refused.layouts;
-  if (have == want || plan.range.file < 0) return {};
-  Fix fix{"give `" + record + "` the layout that the call expects, `" + want + "`", {}, false, ""};
-  fix.guess = true;
+namespace {
+
+/// Where the plan's text after its name says `have`: `want`.
+std::vector<Edit> named_instead(const Sources& sources, const ir::Function& plan, const Name& have,
+                                const Name& want) {
+  std::vector<Edit> edits;
   const SourceRange rest{plan.range.file, plan.name_range.end, plan.range.end};
   const std::string_view text = sources.text(rest);
   for (size_t at = 0; (at = text.find(have, at)) != text.npos; at += have.size()) {
@@ -73,10 +74,61 @@ std::vector<Fix> fixes_of_record_argument(const Sources& sources, const ir::Func
     const bool alone = !in_name(text[at - 1]) && (end == text.size() || !in_name(text[end]));
     const auto begin = rest.begin + static_cast<uint32_t>(at);
     if (alone)
-      fix.edits.push_back({{rest.file, begin, begin + static_cast<uint32_t>(have.size())}, want});
+      edits.push_back({{rest.file, begin, begin + static_cast<uint32_t>(have.size())}, want});
   }
+  return edits;
+}
+
+/// The layouts that a file declares of a record.
+std::vector<Name> layouts_of(const std::string& text, const Name& record) {
+  Sources sources;
+  std::vector<Diagnostic> ignored;
+  std::vector<Name> names;
+  for (const auto& each : syntax::parse(sources, sources.add("", text), ignored).declarations)
+    if (const auto* layout = std::get_if<syntax::LayoutDecl>(&each);
+        layout && layout->record == record)
+      names.push_back(layout->name);
+  return names;
+}
+
+}  // namespace
+
+std::vector<Fix> fixes_of_record_argument(const Sources& sources, const ir::Function& plan,
+                                          const RefusedOp& refused) {
+  if (!refused.layouts || refused.layouts->have.empty() || refused.layouts->want.empty()) return {};
+  const auto& [record, have, want] = *refused.layouts;
+  if (have == want || plan.range.file < 0) return {};
+  Fix fix{"give `" + record + "` the layout that the call expects, `" + want + "`", {}, false, ""};
+  fix.guess = true;
+  fix.edits = named_instead(sources, plan, have, want);
   if (fix.edits.empty()) return {};
   return {fix};
+}
+
+std::vector<Fix> fixes_of_record_parameter(const Sources& sources, const ir::Function& plan,
+                                           const RefusedOp& refused) {
+  if (!refused.instr || plan.range.file < 0) return {};
+  std::vector<Fix> fixes;
+  size_t leaf = 0;
+  for (size_t p = 0; p < plan.param_groups.size(); ++p) {
+    const auto& [name, count] = plan.param_groups[p];
+    const ir::WrittenType& type = plan.param_types[p];
+    const auto first = plan.params.begin() + static_cast<std::ptrdiff_t>(leaf);
+    const auto last = first + static_cast<std::ptrdiff_t>(count);
+    leaf += count;
+    const auto is_field = [&](ir::ValueId v) { return std::find(first, last, v) != last; };
+    const auto& operands = refused.instr->operands;
+    if (type.name.empty() || type.name != type.record ||
+        std::none_of(operands.begin(), operands.end(), is_field))
+      continue;
+    for (const Name& layout : layouts_of(sources.file(plan.range.file).text, type.record)) {
+      Fix fix{"`" + name + "` is stored as `" + layout + "`: state that as its type",
+              named_instead(sources, plan, type.name, layout), false, ""};
+      fix.guess = true;
+      if (!fix.edits.empty()) fixes.push_back(std::move(fix));
+    }
+  }
+  return fixes;
 }
 
 }  // namespace shardproof

@@ -16,4 +16,8 @@ FixHint for_the_record(FixHint hint, const Layouts& layouts);
 std::vector<Fix> fixes_of_record_argument(const Sources& sources, const ir::Function& plan,
                                           const RefusedOp& refused);
 
+/// A parameter with a record's own type as one of the layouts that its file has of the record.
+std::vector<Fix> fixes_of_record_parameter(const Sources& sources, const ir::Function& plan,
+                                           const RefusedOp& refused);
+
 }  // namespace shardproof

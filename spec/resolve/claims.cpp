@@ -34,8 +34,9 @@ class Claim {
     return nullptr;
   }
 
-  void refuse(SourceRange range, const std::string& message) {
+  void refuse(SourceRange range, const std::string& message, const std::string& help = "") {
     Diagnostic& error = world_.error("E0108", range, message);
+    if (!help.empty()) error.fixes.push_back({help, {}, false, ""});
     if (model_)
       error.notes.push_back({model_->decl->name_range, "`" + model_->decl->name + "` is here"});
   }
@@ -71,15 +72,20 @@ class Claim {
                    "only a gradient has `after`: `implements grad(f) after P`");
     const size_t count = model_->params.size();
     if (entity_.params.size() != count)
-      return refuse(decl_.name_range, "`" + decl_.name + "` has " +
-                                          counted(entity_.params.size(), "parameter") +
-                                          ", and its model " + std::to_string(count));
+      return refuse(
+          decl_.name_range,
+          "`" + decl_.name + "` has " + counted(entity_.params.size(), "parameter") +
+              ", and its model " + std::to_string(count),
+          "a plan takes what its model takes, in that order; other values are made in its "
+          "body, or are parameters of the model too");
     for (size_t i = 0; i < count; ++i)
       if (!parameter(entity_.params[i], model_->params[i])) return;
     if (entity_.results.size() != model_->results.size())
       return refuse(decl_.name_range,
-                    "`" + decl_.name + "` has " + std::to_string(entity_.results.size()) +
-                        " results, and its model " + std::to_string(model_->results.size()));
+                    "`" + decl_.name + "` has " + counted(entity_.results.size(), "result") +
+                        ", and its model " + std::to_string(model_->results.size()),
+                    "a plan returns what its model returns, in that order; for another value, let "
+                    "the model return it too");
     if (swaps_results()) return;
     for (size_t i = 0; i < entity_.results.size(); ++i)
       if (!same(entity_.results[i], model_->results[i], entity_.written_results[i]->range,

@@ -70,19 +70,22 @@ class Loader {
     for (const std::string& busy : busy_)
       if (busy == path) return refuse(import, "`" + import.path + "` imports this file in turn");
     if (busy_.size() > deepest_import) return refuse(import, "imports are nested too deeply");
+    const std::string beside_this = "an import's path begins at the folder of this file";
     std::optional<std::string> text;
     try {
       text = reader_(path);
     } catch (const Unreadable& why) {
-      return refuse(import, "the file `" + path + "` " + why.what());
+      return refuse(import, "the file `" + path + "` " + why.what(), beside_this);
     }
-    if (!text) return refuse(import, "the file `" + path + "` cannot be read");
+    if (!text) return refuse(import, "the file `" + path + "` cannot be read", beside_this);
     const int32_t source = world_.sources.add(path, std::move(*text));
     return load(path, syntax::parse(world_.sources, source, world_.diagnostics));
   }
 
-  std::optional<size_t> refuse(const syntax::ImportDecl& import, const std::string& message) {
-    world_.error("E0107", import.range, message);
+  std::optional<size_t> refuse(const syntax::ImportDecl& import, const std::string& message,
+                               const std::string& help = "") {
+    Diagnostic& error = world_.error("E0107", import.range, message);
+    if (!help.empty()) error.fixes.push_back({help, {}, false, ""});
     return std::nullopt;
   }
 

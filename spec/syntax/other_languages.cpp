@@ -32,6 +32,7 @@ std::optional<Fix> Cursor::no_method() const {
   const std::string name(last.text);
   if (is_module(tokens_[first].text)) {
     if (begins_loop(name)) return advice("a loop is `scan n in N, c: f32[B M] = x { next ... }`");
+    if (std::optional<Fix> other = other_name(name)) return other;
     return replace({file_, tokens_[first].begin, last.begin}, "",
                    "there are no modules: `" + name + "(...)`");
   }
