@@ -4,6 +4,13 @@
 
 namespace shardproof::oracle {
 
+namespace {
+thread_local GradientsSeen::Visit seen;
+}  // namespace
+
+GradientsSeen::GradientsSeen(Visit visit) { seen = std::move(visit); }
+GradientsSeen::~GradientsSeen() { seen = nullptr; }
+
 Var constant(Tensor value) {
   auto node = std::make_shared<Node>();
   node->value = std::move(value);
@@ -31,6 +38,7 @@ void Tape::run_back() {
     const Entry& entry = entries_.back();
     if (!entry.result->has_gradient()) continue;
     if (disturbs()) disturb(entry.result->gradient);
+    if (seen) seen(entry.origin, entry.result->gradient);
     try {
       entry.pull_back(*entry.result);
     } catch (const std::logic_error& error) {

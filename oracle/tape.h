@@ -25,6 +25,16 @@ Var constant(Tensor value);
 /// Adds to the gradient of x, where it is wanted.
 void contribute(const Var& x, const Tensor& gradient);
 
+/// While one lives, it sees the gradient of each value that an op of this thread's tapes made, last
+/// values first.
+class GradientsSeen {
+ public:
+  using Visit = std::function<void(const Origin&, const Tensor& gradient)>;
+  explicit GradientsSeen(Visit visit);
+  ~GradientsSeen();
+  GradientsSeen(const GradientsSeen&) = delete;
+};
+
 /// Contributes to the operands' gradients; called with the op's result, which has a gradient.
 using PullBack = std::function<void(const Node& result)>;
 

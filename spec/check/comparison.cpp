@@ -74,7 +74,8 @@ void add_line(const ir::Program& program, const FirstWrong& first,
   const bool computed =
       std::find(model.params.begin(), model.params.end(), first.meant->value) == model.params.end();
   if (compared.origin != first.own.value && computed && !name.empty())
-    diagnostic.label = "is not `" + name + "` of the model";
+    diagnostic.label = first.of_gradient ? "is not the gradient of `" + name + "`"
+                                         : "is not `" + name + "` of the model";
   if (first.meant_range.file >= 0)
     diagnostic.notes.push_back({first.meant_range, "the model's value"});
 }
@@ -276,7 +277,7 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
     if (search == Search::none || !options.differ() || !refutation->first_wrong)
       return std::nullopt;
     const FirstWrong& first = *refutation->first_wrong;
-    if (program.functions[plan].uses_loops_undecided || !first.same_order ||
+    if (program.functions[plan].uses_loops_undecided || !first.same_order || first.of_gradient ||
         first.own.function != plan || first.meant->function != model)
       return std::nullopt;
     return lower::Apart{first.own.value, first.meant->value};

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "oracle/tape.h"
+#include "spec/check/claim.h"
 #include "spec/check/cost_of_run.h"
 #include "spec/check/points_to_refute.h"
 #include "spec/denote/array.h"
@@ -150,18 +152,23 @@ class LineSearch {
         of_a_run_(seconds_of_run(program, plan, sizes, cost)) {
     const auto record = [](Trace& trace, const Values& parameters, const ir::Function& function,
                            size_t index) {
-      for (size_t i = 0; i < parameters.size(); ++i)
-        trace[{index, function.params.at(i)}] = {parameters[i]};
+      for (size_t i = 0; i < std::min(parameters.size(), function.params.size()); ++i)
+        trace[{index, function.params[i]}] = {parameters[i]};
       return [&trace](size_t f, ir::ValueId v, Values& value) {
         trace[{f, v}].push_back(value.at(0));
       };
     };
     const size_t model = *own().model;
-    denote::evaluate<double>(program_, plan_, sizes_, inputs_,
-                             record(of_plan_, inputs_, own(), plan_));
-    claimed_ =
-        denote::evaluate<double>(program_, model, sizes_, inputs_,
-                                 record(of_model_, inputs_, program_.functions.at(model), model));
+    const ir::Function& modelled = program_.functions.at(model);
+    const Values results = denote::evaluate<double>(program_, plan_, sizes_, inputs_,
+                                                    record(of_plan_, inputs_, own(), plan_));
+    const Values primal(inputs_.begin(),
+                        inputs_.begin() + static_cast<std::ptrdiff_t>(modelled.params.size()));
+    claimed_ = denote::evaluate<double>(program_, model, sizes_, primal,
+                                        record(of_model_, primal, modelled, model));
+    if (own().implements_grad) take_gradients();
+    for (size_t i = 0; i < results.size() && i < claimed_.size(); ++i)
+      if (agree(results[i], claimed_[i])) right_.push_back(i);
   }
 
   std::optional<FirstWrong> run() {
@@ -194,8 +201,28 @@ class LineSearch {
   enum class Kind { same, any };
 
   const ir::Function& own() const { return program_.functions.at(plan_); }
-  const Type& type(const ValueAt& v) const {
-    return program_.functions.at(v.function).values.at(v.value).type;
+  /// The gradient of a value has the number of its function, and that of all functions.
+  bool is_gradient(const ValueAt& v) const { return v.function >= program_.functions.size(); }
+  const ir::Function& function_of(const ValueAt& v) const {
+    return program_.functions.at(v.function % program_.functions.size());
+  }
+  const Type& type(const ValueAt& v) const { return function_of(v).values.at(v.value).type; }
+
+  /// The claim, and the gradients of the model's values, where the plan claims a gradient.
+  void take_gradients() {
+    const oracle::GradientsSeen seen([&](const oracle::Origin& of, const oracle::Tensor& gradient) {
+      if (!of.instr || of.instr->results.size() != 1) return;
+      for (size_t f = 0; f < program_.functions.size(); ++f)
+        if (&program_.functions[f] == of.function)
+          of_model_[{f + program_.functions.size(), of.instr->results[0]}].push_back(
+              array_of(gradient));
+    });
+    const denote::Types types = denote::types_for(program_, plan_);
+    const auto params = static_cast<std::ptrdiff_t>(own().params.size());
+    claimed_.clear();
+    for (const oracle::Tensor& each : claimed(PointOfPlan{
+             &program_, &types, plan_, sizes_, {inputs_.begin(), inputs_.begin() + params}, {}}))
+      claimed_.push_back(array_of(each));
   }
 
   /// Plans without a model are part of the plan that calls them.
@@ -362,6 +389,8 @@ class LineSearch {
             continue;
           FirstWrong found = wrong(v);
           found.meant = meant;
+          found.of_gradient = is_gradient(meant);
+          found.meant->function %= program_.functions.size();
           found.meant_range = range(meant);
           found.same_order =
               !blocks(v) && reordered.keeps_order(way) && !at_.at(v)->operands.empty();
@@ -375,19 +404,20 @@ class LineSearch {
 
   bool same_name(const ValueAt& a, const ValueAt& b) const {
     const auto name = [&](const ValueAt& v) -> const Name& {
-      return program_.functions.at(v.function).values.at(v.value).name;
+      return function_of(v).values.at(v.value).name;
     };
     return !name(a).empty() && name(a) == name(b);
   }
 
   /// Which op computes the value; 0 for a parameter or carry.
   size_t op_of(const ValueAt& v) const {
-    const ir::Instr* instr = defining_instr(program_.functions.at(v.function).body, v.value);
+    if (is_gradient(v)) return 0;
+    const ir::Instr* instr = defining_instr(function_of(v).body, v.value);
     return instr ? instr->op.index() + 1 : 0;
   }
 
   SourceRange range(const ValueAt& v) const {
-    const ir::Function& function = program_.functions.at(v.function);
+    const ir::Function& function = function_of(v);
     const ir::Instr* instr = defining_instr(function.body, v.value);
     return instr ? instr->place.range : function.values.at(v.value).range;
   }
@@ -400,8 +430,11 @@ class LineSearch {
       if (function == v.function && value == v.value) now.at(0) = values.at(times++);
     };
     try {
-      return agree(denote::evaluate<double>(program_, plan_, sizes_, inputs_, replace).at(result_),
-                   claimed_.at(result_));
+      const Values now = denote::evaluate<double>(program_, plan_, sizes_, inputs_, replace);
+      const auto is_right = [&](size_t result) {
+        return agree(now.at(result), claimed_.at(result));
+      };
+      return is_right(result_) && std::all_of(right_.begin(), right_.end(), is_right);
     } catch (const std::exception&) {
       return false;  // no valid index
     }
@@ -414,6 +447,7 @@ class LineSearch {
   const Values& inputs_;
   Trace of_plan_, of_model_;
   Values claimed_;
+  std::vector<size_t> right_;  ///< results that are right, and have to stay so
   std::map<ValueAt, const ir::Instr*> at_;
   std::map<ValueAt, size_t> number_;
   std::map<ValueAt, std::set<ValueAt>> arguments_;  ///< of the calls of parts

@@ -22,12 +22,14 @@ struct FirstWrong {
   SourceRange range;             ///< of the instruction that computes it
   SourceRange meant_range;       ///< likewise
   bool same_order = false;       ///< of the dims of both, which are no constants
+  bool of_gradient = false;      ///< what is meant is the gradient of that value
 };
 
 /// The first value of the plan on the way to `result` that makes it right if a value of the model
 /// takes its place. Tried are values that the model does not have, and operands of the first of
 /// these. If there is none: the value in which all that the model does not have meets. Nullopt: a
-/// run costs too much. The plan claims the model's value.
+/// run costs too much. A plan that claims the model's gradient is compared with the gradients of
+/// the model's values too.
 std::optional<FirstWrong> first_wrong_value(const ir::Program& program, size_t plan,
                                             const denote::Sizes& sizes, size_t result,
                                             const std::vector<denote::Array<double>>& inputs);

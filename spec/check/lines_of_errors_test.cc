@@ -162,5 +162,106 @@ TEST_P(LinesOfErrorsOf, AWrongLineOfALayerAreAtItself) { expect_own_line(layer, 
 
 INSTANTIATE_TEST_SUITE_P(Changes, LinesOfErrorsOf, testing::ValuesIn(changes));
 
+/// Backwards written by hand: values of theirs are gradients of the model's values.
+const char* const backward_of_mlp = R"(
+mesh d t
+dim B M F
+fn mlp(x: f32[B M], a b: f32[M F]) -> f32[B M] {
+    h = einsum("B M, M F -> B F", x, a)
+    y = tanh(h)
+    return einsum("B F, M F -> B M", y, b)
+}
+plan mlp_t implements mlp(x: f32[B/d M], a b: f32[M F/t]) -> f32[B/d M]{U_t} {
+    h = einsum("B/d M, M F/t -> B/d F/t", x, a)
+    y = save(tanh(h))
+    return einsum("B/d F/t, M F/t -> B/d M {U_t}", y, b)
+}
+plan mlp_back implements grad(mlp) after mlp_t(x: f32[B/d M], a b: f32[M F/t], g: f32[B/d M]; y: f32[B/d F/t])
+        -> (f32[B/d M]{U_t}, f32[M F/t]{U_d}, f32[M F/t]{U_d}) {
+    gb = einsum("B/d M, B/d F/t -> M F/t {U_d}", g, y)
+    gy = einsum("B/d M, M F/t -> B/d F/t", g, b)
+    gh = gy * (1 - y * y)
+    ga = einsum("B/d M, B/d F/t -> M F/t {U_d}", x, gh)
+    gx = einsum("B/d F/t, M F/t -> B/d M {U_t}", gh, a)
+    return gx, ga, gb
+}
+)";
+const std::vector<Change> changes_of_mlp = {
+    {R"(gy = einsum("B/d M, M F/t -> B/d F/t", g, b))",
+     R"(gy = einsum("B/d M, M F/t -> B/d F/t", g, a))"},
+    {R"(gh = gy * (1 - y * y))", R"(gh = gy * (1 - y))"},
+    {R"(ga = einsum("B/d M, B/d F/t -> M F/t {U_d}", x, gh))",
+     R"(ga = einsum("B/d M, B/d F/t -> M F/t {U_d}", x, gy))"},
+    {R"(gx = einsum("B/d F/t, M F/t -> B/d M {U_t}", gh, a))",
+     R"(gx = einsum("B/d F/t, M F/t -> B/d M {U_t}", gh, b))"},
+    {R"(gb = einsum("B/d M, B/d F/t -> M F/t {U_d}", g, y))",
+     R"(gb = einsum("B/d M, B/d F/t -> M F/t {U_d}", x, y))"},
+};
+const char* const backwards_of_norm_and_loss = R"(
+mesh d
+dim B M V
+fn norm(x: f32[B M], w: f32[M]) -> f32[B M] {
+    s = sum("B M -> B", x * x) / |M|
+    r = rsqrt(s + 1e-5)
+    return x * r * w
+}
+plan norm_d implements norm(x: f32[B/d M], w: f32[M]) -> f32[B/d M] {
+    s = sum("B/d M -> B/d", x * x) / |M|
+    r = save(rsqrt(s + 1e-5))
+    return x * r * w
+}
+plan norm_back implements grad(norm) after norm_d(x: f32[B/d M], w: f32[M], g: f32[B/d M]; r: f32[B/d])
+        -> (f32[B/d M], f32[M]{U_d}) {
+    n = x * r
+    gw = sum("B/d M -> M {U_d}", g * n)
+    gn = g * w
+    dot = sum("B/d M -> B/d", gn * n) / |M|
+    gx = r * (gn - n * dot)
+    return gx, gw
+}
+fn loss(x: f32[B M], u: f32[M V], i: i32[B]) -> f32[] {
+    assume 0 <= i < |V|
+    z = einsum("B M, M V -> B V", x, u)
+    e = exp(z)
+    p = log(sum("B V -> B", e))
+    hot = f32(expand("V -> B V", iota("V")) == expand("B -> B V", i))
+    return sum("B ->", p - sum("B V -> B", z * hot)) / |B|
+}
+plan loss_d implements loss(x: f32[B/d M], u: f32[M V], i: i32[B/d]) -> f32[]{U_d} {
+    z = einsum("B/d M, M V -> B/d V", x, u)
+    e = save(exp(z))
+    q = save(sum("B/d V -> B/d", e))
+    hot = save(f32(expand("V -> B/d V", iota("V")) == expand("B/d -> B/d V", i)))
+    return sum("B/d -> {U_d}", log(q) - sum("B/d V -> B/d", z * hot)) / |B|
+}
+plan loss_back implements grad(loss) after loss_d(x: f32[B/d M], u: f32[M V], i: i32[B/d], g: f32[]; e: f32[B/d V], q: f32[B/d], hot: f32[B/d V])
+        -> (f32[B/d M], f32[M V]{U_d}) {
+    p = e / q
+    gz = expand("-> B/d V", g) * (p - hot) / |B|
+    gx = einsum("B/d V, M V -> B/d M", gz, u)
+    gu = einsum("B/d M, B/d V -> M V {U_d}", x, gz)
+    return gx, gu
+}
+)";
+const std::vector<Change> changes_of_norm_and_loss = {
+    {R"(gn = g * w)", R"(gn = g / w)"},
+    {R"(gw = sum("B/d M -> M {U_d}", g * n))", R"(gw = sum("B/d M -> M {U_d}", g * x))"},
+    {R"(gx = r * (gn - n * dot))", R"(gx = gn - n * dot)"},
+    {R"(gz = expand("-> B/d V", g) * (p - hot) / |B|)",
+     R"(gz = expand("-> B/d V", g) * (p - hot))"},
+    {R"(gu = einsum("B/d M, B/d V -> M V {U_d}", x, gz))",
+     R"(gu = einsum("B/d M, B/d V -> M V {U_d}", x, p - hot))"},
+};
+
+TEST(LinesOfErrors, RightBackwardsHaveNone) {
+  EXPECT_TRUE(lines_of_errors(backward_of_mlp).empty());
+  EXPECT_TRUE(lines_of_errors(backwards_of_norm_and_loss).empty());
+}
+TEST(LinesOfErrors, AWrongLineOfABackwardIsReportedAtItself) {
+  for (const Change& change : changes_of_mlp) expect_own_line(backward_of_mlp, change);
+  for (const Change& change : changes_of_norm_and_loss)
+    expect_own_line(backwards_of_norm_and_loss, change);
+}
+
 }  // namespace lines_of_errors_test
 }  // namespace shardproof

@@ -442,24 +442,28 @@ std::optional<FirstWrong> first_wrong_at(const ir::Program& program, size_t plan
                                          const Outcome& seen, size_t result) {
   constexpr double many = 2e4;
   constexpr size_t most = 12;
-  if (program.functions.at(plan).implements_grad) return std::nullopt;
   if (names_mesh_sizes(program, plan))
     return first_wrong_value(at_mesh_sizes(program, at.sizes), plan, at.sizes, result, seen.inputs);
   CostOfRun cost(program);
   const auto numbers = [&](const Point& point) { return cost.at(plan, point.sizes).numbers; };
-  std::vector<Point> smaller;
-  for (const Point& point : all)
-    if (!point.of_number && numbers(at) > many && numbers(point) <= many) {
-      smaller.push_back(point);
-      if (!std::exchange(smaller.back().literals, nullptr)) continue;
-      smaller.push_back(point);  // it may have no value: the number may be no valid index
-    }
+  std::vector<std::pair<double, Point>> smaller;
+  // Numbers of a gradient are dear.
+  const bool is_large = numbers(at) > many && !program.functions.at(plan).implements_grad;
+  for (const Point& point : all) {
+    if (!is_large || point.of_number) continue;
+    const double own = numbers(point);
+    if (own > many) continue;
+    smaller.push_back({own, point});
+    if (!std::exchange(smaller.back().second.literals, nullptr)) continue;
+    smaller.push_back({own, point});  // it may have no value: the number may be no valid index
+  }
   std::stable_sort(smaller.begin(), smaller.end(),
-                   [&](const Point& a, const Point& b) { return numbers(a) > numbers(b); });
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
   for (size_t i = 0; i < std::min(smaller.size(), most); ++i) try {
-      const Outcome there = outcome_at(program, plan, smaller[i]);
+      const Point& point = smaller[i].second;
+      const Outcome there = outcome_at(program, plan, point);
       if (differs(there.plan.at(result), there.claimed.at(result), there.noise))
-        return first_wrong_value(program, plan, smaller[i].sizes, result, there.inputs);
+        return first_wrong_value(program, plan, point.sizes, result, there.inputs);
     } catch (const std::exception&) {
       continue;  // not every point is valid
     }
