@@ -1,11 +1,13 @@
 """What check-sharding answered about a `.shard` text."""
 from __future__ import annotations
 
+import functools
 import html
 import json
 import linecache
 import re
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -94,10 +96,19 @@ class Report:
     assumptions: list[str] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     checks: list[str] = field(default_factory=list)
-    rendered: str = ""
     json: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     import_seconds: float = 0.0
+    worded: Callable[[str], str] | None = None  # the page in the words of another framework
+
+    @functools.cached_property
+    def rendered(self) -> str:
+        """The page that check-sharding prints of what it did not prove. It is asked for it where it is read: that takes as long as
+        the proof."""
+        if self.json.get("verdict", "proved") == "proved":
+            return ""
+        page = _page(self)
+        return self.worded(page) if self.worded else page
 
     @property
     def proved(self) -> bool:
@@ -304,14 +315,21 @@ def _checked(path: Path, timeout: float) -> Report:
     try:
         done = call("--format", "json", str(path), timeout=timeout)
     except subprocess.TimeoutExpired:
-        return Report("unknown", path.read_text(), str(path), rendered=f"no answer in {timeout} s")
+        return Report("unknown", path.read_text(), str(path), checks=[f"no answer in {timeout} s"])
     try:
         answer = json.loads(done.stdout)
     except json.JSONDecodeError as error:
         raise CheckerError(done.stderr.strip() or done.stdout.strip()) from error
-    report = _report(answer, path.read_text() if path.exists() else "", str(path))
-    if not report.proved:
-        plans = [plan for plan in answer["plans"] if not plan["imported"]]
-        found = [*answer["diagnostics"], *(d for plan in plans for d in plan["diagnostics"])]
-        report.rendered = _in_jax(call("--no-color", str(path), timeout=timeout).stdout, found, report.text.splitlines())
-    return report
+    return _report(answer, path.read_text() if path.exists() else "", str(path))
+
+
+def _page(report: Report) -> str:
+    """What check-sharding prints of a report's text, with places in JAX."""
+    plans = [plan for plan in report.json["plans"] if not plan["imported"]]
+    found = [*report.json["diagnostics"], *(d for plan in plans for d in plan["diagnostics"])]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(report.path)
+        if not path.exists() or path.read_text() != report.text:  # it was of the proof, or is another text by now
+            path = Path(folder) / path.name
+            path.write_text(report.text)
+        return _in_jax(call("--no-color", str(path)).stdout, found, report.text.splitlines())

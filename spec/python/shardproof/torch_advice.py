@@ -36,12 +36,17 @@ def in_torch(text: str) -> str:
     return text
 
 
+def page(text: str) -> str:
+    """All lines but those of the program."""
+    return "\n".join(line if re.match(r"\s*\d+ \| ", line) else in_torch(line) for line in text.split("\n"))
+
+
 def translate(report: Report) -> None:
     """Its messages, fixes and the page of them."""
     for each in report.diagnostics:
         each.message, each.label = in_torch(each.message), in_torch(each.label)
         each.details, each.fixes, each.helps = ([in_torch(text) for text in texts] for texts in (each.details, each.fixes, each.helps))
-    report.rendered = "\n".join(line if re.match(r"\s*\d+ \| ", line) else in_torch(line) for line in report.rendered.split("\n"))
+    report.worded = page
 
 
-__all__ = ["in_torch", "translate"]
+__all__ = ["in_torch", "page", "translate"]

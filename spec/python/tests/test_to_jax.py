@@ -1,4 +1,5 @@
 """Plans printed as JAX run on 8 CPU devices, and have the values that the oracle gives their models."""
+import functools
 import os
 import re
 import subprocess
@@ -32,19 +33,23 @@ def test_printed_plans_run_as_the_oracle_says():
     assert not {plan: far for plan, far in found.items() if not far < 1e-4}
 
 
-@pytest.mark.parametrize("plan,fault", [
-    ("ffn.shard", '("t", "d"), axis=0=>("d", "t"), axis=0'),
-    ("gpt2.shard:embed_s", "lax.axis_index(\"t\") * =>0 * "),
-    ("gpt2.shard:layer_s", "scatter_dimension=1=>scatter_dimension=0"),
-    ("data_parallel.shard:step_zero3", '("d",), ((), ())=>(), ((), ())'),  # a mean of the ranks' losses
-    ("dit.shard:train_step_sharded", 'zip(parts, sums)=>zip(parts, [()] * len(sums))'),  # parts are not added
-])
-def test_a_fault_in_a_printed_program_is_noticed(plan, fault):
-    try:
-        found = apart(plan, fault)
-    except AssertionError:  # shapes that do not fit are noticed too
-        return
-    assert all(far > 1e-3 for far in found.values()), found
+FAULTS = {
+    "ffn.shard:ffn_sharded": '("t", "d"), axis=0=>("d", "t"), axis=0',
+    "gpt2.shard:embed_s": 'lax.axis_index("t") * =>0 * ',
+    "gpt2.shard:layer_s": "scatter_dimension=1=>scatter_dimension=0",  # shapes that do not fit are noticed too
+    "data_parallel.shard:step_zero3": '("d",), ((), ())=>(), ((), ())',  # a mean of the ranks' losses
+    "dit.shard:train_step_sharded": "zip(parts, sums)=>zip(parts, [()] * len(sums))",  # parts are not added
+}
+
+
+@functools.cache
+def with_faults():
+    return apart(*(word for fault in FAULTS.items() for word in fault))
+
+
+@pytest.mark.parametrize("plan", FAULTS)
+def test_a_fault_in_a_printed_program_is_noticed(plan):
+    assert with_faults()[tuple(plan.split(":"))] > 1e-3
 
 
 def test_what_cannot_be_printed_is_named_with_its_line():
