@@ -3,6 +3,7 @@
 
 #include "spec/ir/pointwise.h"
 #include "spec/lsp/answers.h"
+#include "spec/resolve/call_forms.h"
 #include "spec/resolve/library.h"
 
 namespace shardproof::lsp {
@@ -110,7 +111,7 @@ void add_names(const Analysis& analysis, uint32_t offset, Items& items) {
   }
 }
 
-/// Names that every program has: `fn NAME(` of the library, and the primitives.
+/// Names that every program has: `fn NAME(` of the library, the primitives, pointwise functions.
 void add_library(Items& items) {
   for (const auto& [file, text] : embedded_library())
     for (size_t at = text.find("fn "); at != std::string::npos; at = text.find("fn ", at + 1)) {
@@ -119,46 +120,14 @@ void add_library(Items& items) {
       if (open == std::string::npos) break;
       items.add(text.substr(at + 3, end - at - 3), item_function, file);
     }
-  for (const char* name : {"einsum",
-                           "sum",
-                           "max",
-                           "min",
-                           "expand",
-                           "rearrange",
-                           "read",
-                           "write",
-                           "concat",
-                           "index",
-                           "index_unreduced",
-                           "index_add",
-                           "iota",
-                           "uniform",
-                           "normal",
-                           "zeros",
-                           "roll",
-                           "rev",
-                           "cumsum",
-                           "argsort",
-                           "argmax",
-                           "top_k",
-                           "where",
-                           "stop_grad",
-                           "save",
-                           "fold",
-                           "exp",
-                           "log",
-                           "sqrt",
-                           "rsqrt",
-                           "tanh",
-                           "sin",
-                           "cos",
-                           "abs"})
-    items.add(name, item_function);
-  for (const char* name : {"all_gather", "all_reduce", "psum_scatter", "all_to_all", "slice",
-                           "fan_out", "zero_nonroot", "zero_pad", "ppermute"})
-    items.add(name, item_function, "communication");
+  for (const auto& [name, form] : resolution::call_forms())
+    if (form.starts_with(name + "(")) items.add(name, item_function, form);
+  for (ir::UnaryFn fn : ir::unary_fns)
+    if (ir::binds(fn) == ir::Binds::call) items.add(ir::name_of(fn), item_function);
+  for (ir::BinaryFn fn : ir::binary_fns)
+    if (ir::binds(fn) == ir::Binds::call) items.add(ir::name_of(fn), item_function);
   for (const char* word :
-       {"return", "scan", "next", "emit", "grad", "value_and_grad", "require", "assume"})
+       {"return", "scan", "next", "emit", "grad", "value_and_grad", "require", "assume", "zeros"})
     items.add(word, item_keyword);
 }
 

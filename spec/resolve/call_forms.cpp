@@ -1,11 +1,9 @@
 #include "spec/resolve/call_forms.h"
 
-#include <map>
-
 namespace shardproof::resolution {
 
-std::optional<Fix> call_form(const Name& name) {
-  static const std::map<Name, const char*> forms = {
+const std::map<Name, std::string>& call_forms() {
+  static const std::map<Name, std::string> forms = {
       {"all_gather", R"(all_gather("B M/t -> B M", x))"},
       {"all_reduce", R"(all_reduce("B M {U_t} -> B M", x))"},
       {"all_to_all", R"(all_to_all("B/t M -> B M/t", x))"},
@@ -34,8 +32,8 @@ std::optional<Fix> call_form(const Name& name) {
       {"slice", R"(slice("B M -> B M/t", x))"},
       {"stop_grad", "stop_grad(x)"},
       {"sum", R"(sum("B M -> B", x))"},
-      {"max", R"(max("B M -> B", x)`; of two values it is `maximum(x, y))"},
-      {"min", R"(min("B M -> B", x)`; of two values it is `minimum(x, y))"},
+      {"max", R"(max("B M -> B", x))"},
+      {"min", R"(min("B M -> B", x))"},
       {"top_k", R"(top_k("B V -> B A", x))"},
       {"total", R"(total("{U_d}", x))"},
       {"uniform", R"(uniform("B M", k))"},
@@ -43,9 +41,15 @@ std::optional<Fix> call_form(const Name& name) {
       {"write", R"(write("B [X] D, B L D -> B X D", cache, new, at=n))"},
       {"zero_nonroot", R"(zero_nonroot("B M -> B M {U_t}", x))"},
       {"zero_pad", R"(zero_pad("M/t -> M {U_t}", x))"}};
-  const auto found = forms.find(name);
-  if (found == forms.end()) return std::nullopt;
-  return Fix{"it is written as in `" + std::string(found->second) + "`", {}, false, ""};
+  return forms;
+}
+
+std::optional<Fix> call_form(const Name& name) {
+  const auto found = call_forms().find(name);
+  if (found == call_forms().end()) return std::nullopt;
+  std::string text = "it is written as in `" + found->second + "`";
+  if (name == "max" || name == "min") text += "; of two values it is `" + name + "imum(x, y)`";
+  return Fix{text, {}, false, ""};
 }
 
 }  // namespace shardproof::resolution
