@@ -99,6 +99,23 @@ TEST(NewcomerMistakes, PaddingIsLeftOut) {
               "E0401", "from |V| on are padding");
 }
 
+/// One of several results: the fix is at its own place.
+TEST(NewcomerMistakes, AResultOfSeveralIsReduced) {
+  expect_fix(head +
+                 "fn f(x: f32[B M]) -> (l: f32[], y: f32[B M]) { return sum(\"B M -> \", x), x }\n"
+                 "plan p implements f(x: f32[B/d M]) -> (l: f32[], y: f32[B/d M]) {\n"
+                 "    l = sum(\"B/d M -> {U_d}\", x)\n    return l, x\n}\n",
+             "E0302", "all_reduce first");
+}
+
+TEST(NewcomerMistakes, APlanImplementsTheModelOfAnotherPlan) {
+  expect_help(head +
+                  "fn f(x: f32[B M]) -> f32[B M] { return x }\n"
+                  "plan p implements f(x: f32[B/d M]) -> f32[B/d M] { return x }\n"
+                  "plan q implements p(x: f32[B M/t]) -> f32[B M/t] { return x }\n",
+              "E0109", "it implements `f`");
+}
+
 TEST(NewcomerMistakes, ATotalIsOfNumbers) {
   expect_fix(head +
                  "record W { a: f32[M F] b: f32[M F] }\n"

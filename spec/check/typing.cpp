@@ -453,7 +453,8 @@ class Walker {
       SourceRange range = function_.values.at(function_.returned[i]).range;
       if (range.file < 0 || range.begin < function_.return_range.begin ||
           range.end > function_.return_range.end)
-        range = function_.return_range;
+        range = i < function_.returned_ranges.size() ? function_.returned_ranges[i]
+                                                     : function_.return_range;
       expect(function_.returned[i], function_.results[i], range, "E0302",
              name.empty() ? "the result of " + function_.name
                           : "result `" + name + "` of " + function_.name);

@@ -128,6 +128,7 @@ struct Function {
   std::vector<std::pair<Name, size_t>> result_groups;  ///< as written, like param_groups
   std::vector<WrittenType> result_types;               ///< one per group
   std::vector<ValueId> returned;
+  std::vector<SourceRange> returned_ranges = {};  ///< one per leaf, of a `return` of several values
   Block body;
   std::vector<Assumption> assumptions;  ///< a fn's own: see Program::assumptions
   std::vector<LibraryCall> library_calls;

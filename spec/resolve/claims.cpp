@@ -46,10 +46,17 @@ class Claim {
     const bool own_erasure = model_->decl->is_plan && !model_->decl->implements &&
                              decl_.implements->grad && decl_.after == model_->decl->name;
     if (model_->generic || (model_->decl->is_plan && !own_erasure) || !model_->index) {
-      world_.error("E0109", decl_.name_range,
-                   model_->decl->is_plan
-                       ? "a plan implements a fn, and `" + model_->decl->name + "` is a plan"
-                       : "a generic fn cannot be a model");
+      Diagnostic& error =
+          world_.error("E0109", decl_.name_range,
+                       model_->decl->is_plan
+                           ? "a plan implements a fn, and `" + model_->decl->name + "` is a plan"
+                           : "a generic fn cannot be a model");
+      if (const auto& its = model_->decl->implements; its && model_ != &entity_)
+        error.fixes.push_back(
+            {"it implements `" + its->model + "`: write `implements " + its->model + "` here too",
+             {},
+             false,
+             ""});
       return;
     }
     const size_t own = *entity_.index;

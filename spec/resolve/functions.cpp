@@ -122,7 +122,10 @@ class FunctionReader {
     for (size_t i = 0; i < count; ++i) {
       const Values value = fit(body_, scope_.returned[i], entity_.results[i], ranges[i],
                                {"E0302", "E0302", "what is returned"});
-      for (ir::ValueId leaf : leaves(value)) function_.returned.push_back(leaf);
+      for (ir::ValueId leaf : leaves(value)) {
+        function_.returned.push_back(leaf);
+        if (count > 1) function_.returned_ranges.push_back(ranges[i]);
+      }
     }
   }
 
