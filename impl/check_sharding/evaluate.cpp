@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iomanip>
 #include <mutex>
+#include <sstream>
 
 #include "impl/checkpoint/box.h"
 #include "impl/checkpoint/safetensors.h"
@@ -77,7 +79,21 @@ oracle::Tensor read_tensor(const checkpoint::File& file, const safetensors::Entr
   return tensor;
 }
 
+/// The function's parameters as they are written: "x: f32[B M], w: f32[M F]".
+std::string parameters_of(const ir::Function& function) {
+  std::string text;
+  for (const ir::ValueId param : function.params) {
+    const ir::Value& value = function.values.at(param);
+    text += (text.empty() ? "" : ", ") + value.name + ": " + to_string(value.type);
+  }
+  return text;
+}
+
 std::vector<oracle::Tensor> read_inputs(const std::string& path, const ir::Function& function) {
+  if (path.empty() && function.params.empty()) return {};
+  if (path.empty())
+    throw std::runtime_error("it takes " + parameters_of(function) +
+                             "; name a file with these tensors, whole: --inputs FILE.safetensors");
   const checkpoint::File file = checkpoint::File::open(path);
   const safetensors::Header header = safetensors::read_header(file);
   std::vector<oracle::Tensor> inputs;
@@ -85,7 +101,9 @@ std::vector<oracle::Tensor> read_inputs(const std::string& path, const ir::Funct
     for (const ir::ValueId param : *params) {
       const Name& name = function.values.at(param).name;
       const auto found = header.find(name);
-      if (found == header.end()) throw std::runtime_error(path + " has no tensor " + name);
+      if (found == header.end())
+        throw std::runtime_error(path + " has no tensor " + name + "; it takes " +
+                                 parameters_of(function));
       inputs.push_back(read_tensor(file, found->second, name));
     }
   return inputs;
@@ -112,6 +130,73 @@ void write_outputs(const std::string& path, const ir::Function& function,
   const std::string begin = safetensors::begin_of(items);
   file.append(begin.data(), begin.size());
   file.append(bytes.data(), bytes.size());
+}
+
+/// As nested lists, at most so many entries.
+class Printed {
+ public:
+  Printed(const oracle::Tensor& tensor, Dtype dtype) : tensor_(tensor), dtype_(dtype) {
+    list(0, 0, tensor.data.size());
+  }
+  std::string text() const { return text_.str(); }
+
+ private:
+  static constexpr size_t most = 256;
+
+  void list(size_t dim, size_t from, size_t count) {
+    if (dim == tensor_.shape.size()) return number(tensor_.data[from]);
+    const auto n = static_cast<size_t>(tensor_.shape[dim]);
+    text_ << "[";
+    for (size_t i = 0; i < n; ++i) {
+      if (i > 0)
+        text_ << (dim + 1 < tensor_.shape.size() ? ",\n" + std::string(dim + 3, ' ') : ", ");
+      if (written_ >= most) {
+        text_ << "..";
+        break;
+      }
+      list(dim + 1, from + i * (count / n), count / n);
+    }
+    text_ << "]";
+  }
+  void number(double value) {
+    ++written_;
+    if (dtype_ == Dtype::boolean)
+      text_ << (value != 0 ? "true" : "false");
+    else
+      text_ << std::setprecision(9) << value;
+  }
+
+  const oracle::Tensor& tensor_;
+  const Dtype dtype_;
+  size_t written_ = 0;
+  std::ostringstream text_;
+};
+
+void print_outputs(const ir::Function& function, const std::vector<oracle::Tensor>& results,
+                   std::ostream& out) {
+  for (size_t r = 0; r < results.size(); ++r) {
+    const Name& name = function.result_names.at(r);
+    out << (name.empty() ? "result " + std::to_string(r) : name) << ": " << listed(results[r].shape)
+        << "\n  " << Printed(results[r], function.results.at(r).dtype).text() << "\n";
+  }
+}
+
+/// Adds the sizes that the tensors have and the command line does not state.
+void add_sizes_of(const ir::Program& program, const ir::Function& function,
+                  const std::vector<oracle::Tensor>& given, oracle::Sizes& sizes) {
+  for (size_t i = 0; i < function.params.size(); ++i) {
+    const Type& type = function.values.at(function.params[i]).type;
+    if (type.dims.size() != given[i].shape.size()) continue;  // refused where it is read
+    for (size_t d = 0; d < type.dims.size(); ++d) {
+      if (type.dims[d].dim.is_group()) continue;
+      Name name = type.dims[d].dim.factors.at(0);
+      auto dim = program.dims.find(name);
+      while (dim != program.dims.end() && dim->second.kind == ir::DimInfo::Kind::alias)
+        dim = program.dims.find(name = dim->second.of.at(0));
+      if (dim != program.dims.end() && dim->second.kind == ir::DimInfo::Kind::plain)
+        sizes.dims.try_emplace(name, given[i].shape[d]);
+    }
+  }
 }
 
 oracle::Sizes oracle_sizes(const ir::Program& program, const cost::Sizes& sizes) {
@@ -181,7 +266,8 @@ std::vector<oracle::Tensor> run_plan(const Program& program, const Name& name,
   const ir::Program& ir = program.checked().program();
   std::vector<std::pair<Axis, int64_t>> axes;
   for (const auto& [axis, declared] : ir.axes) {
-    if (!sizes.axes.count(axis)) throw std::runtime_error("give the size of the axis: " + axis);
+    if (!sizes.axes.count(axis))
+      throw std::runtime_error("give the size of the axis: --mesh " + axis + "=2");
     axes.emplace_back(axis, sizes.axes.at(axis));
   }
   const Mesh mesh(axes);
@@ -231,22 +317,31 @@ const ir::Function& function_named(const ir::Program& program, const std::string
   for (const bool imported : {false, true})
     for (const ir::Function& each : program.functions)
       if ((each.name == name || each.instance_of == name) && each.imported == imported) return each;
-  throw std::runtime_error("the file has no function " + name);
+  std::string has;
+  for (const ir::Function& each : program.functions)
+    if (!each.imported && each.instance_of.empty())
+      has += (has.empty() ? "; it has " : ", ") + each.name;
+  throw std::runtime_error("the file has no function " + name + has);
 }
 
 }  // namespace
 
 void evaluate_function(const Program& program, const std::string& name, const cost::Sizes& sizes,
-                       const std::string& inputs, const std::string& outputs) {
+                       const std::string& inputs, const std::string& outputs, std::ostream& out) {
   const ir::Program& ir = program.checked().program();
   const ir::Function& function = function_named(ir, name);
   const std::vector<oracle::Tensor> given = read_inputs(inputs, function);
-  const oracle::Sizes at = oracle_sizes(ir, sizes);
+  oracle::Sizes at = oracle_sizes(ir, sizes);
+  add_sizes_of(ir, function, given, at);
   const bool plan = function.kind == ir::Function::Kind::plan;
   const auto index = static_cast<size_t>(&function - ir.functions.data());
   if (plan) require_ids(ir, index, at, given);
-  write_outputs(outputs, function,
-                plan ? run_plan(program, name, at, given) : oracle::evaluate(ir, index, at, given));
+  const std::vector<oracle::Tensor> results =
+      plan ? run_plan(program, name, at, given) : oracle::evaluate(ir, index, at, given);
+  if (outputs.empty())
+    print_outputs(function, results, out);
+  else
+    write_outputs(outputs, function, results);
 }
 
 }  // namespace shardproof::cli

@@ -231,7 +231,8 @@ class Run {
       return 3;
     }
     try {
-      evaluate_function(program, options_.run, given.sizes, options_.inputs, options_.outputs);
+      evaluate_function(program, options_.run, given.sizes, options_.inputs, options_.outputs,
+                        out_);
       return 0;
     } catch (const std::exception& error) {
       err_ << visible("error: --run " + options_.run + ": " + error.what()) << "\n";

@@ -117,6 +117,13 @@ TEST_F(Files, RunEvaluatesAFnAndAPlan) {
     EXPECT_EQ(result.code, 0) << result.err;
     EXPECT_EQ(entries_of(path("y"), 16), want.substr(want.size() - 16)) << name;
   }
+  for (const char* name : {"f", "p", "of_terms"}) {  // at the sizes of the tensors
+    const Result printed = run_with({program, "--run", name, "--inputs", in, "--mesh", "d=2"});
+    EXPECT_EQ(printed.out, "result 0: [2]\n  [16, 20.5]\n") << printed.err;
+  }
+  const Result bare = run_with({program, "--run", "p", "--mesh", "d=2"});
+  EXPECT_EQ(bare.code, 3);
+  EXPECT_NE(bare.err.find("it takes x: f32[B/d M]; name a file"), std::string::npos) << bare.err;
   const Result wrong = run_with({program, "--run", "f", "--inputs", in, "--outputs", path("y"),
                                  "--mesh", "d=2", "--set", "B=4,M=3"});
   EXPECT_EQ(wrong.code, 3) << wrong.err;

@@ -101,8 +101,10 @@ void add_runs(Written& w, Options& o) {
   w.text("--run", o.run,
          "Evaluate a function on tensors instead of proving: a fn by the oracle, a plan on threads",
          "NAME");
-  w.text("--inputs", o.inputs, "With --run: whole parameters, by name", "FILE.safetensors");
-  w.text("--outputs", o.outputs, "With --run: the file for the results", "FILE.safetensors");
+  w.text("--inputs", o.inputs, "With --run: whole parameters, by name; sizes are theirs",
+         "FILE.safetensors");
+  w.text("--outputs", o.outputs, "With --run: a file for the results instead of a print",
+         "FILE.safetensors");
   w.app.add_flag("--test", o.test,
                  "Also run each plan on random meshes and sizes; compare with the oracle");
   w.text("--cases", o.cases, "With --test: number of random cases per plan (20)", "N")
@@ -146,8 +148,8 @@ void add_manners(Written& w, Options& o) {
 void require_sense(const CLI::App& app, const Options& o) {
   if (o.files.empty() && !o.explain && !o.lsp)
     throw CLI::RequiredError("FILE: a file to check, or --explain CODE (see --help)");
-  if (!o.run.empty() && (o.files.size() != 1 || o.inputs.empty() || o.outputs.empty()))
-    throw CLI::RequiredError("--run NAME: one file, --inputs and --outputs");
+  if (!o.run.empty() && o.files.size() != 1)
+    throw CLI::RequiredError("--run NAME: one file");
   if (!o.test)
     for (const char* flag : {"--cases", "--seed", "--device", "--kernel"})
       if (app.count(flag)) throw CLI::RequiredError(std::string(flag) + ": --test");
