@@ -158,6 +158,9 @@ class Fit {
     for (const PlanReport& plan : checked_.plans())
       for (const Divisibility& condition : plan.conditions)
         if (!plan.imported) check(plan, condition);
+    if (!diagnostics_.empty())
+      if (const std::string meshes = nearest_meshes(); !meshes.empty())
+        diagnostics_[0].details.push_back("meshes that do divide: " + meshes);
     for (const ir::Requirement& each : program_.requirements) requirement(each);
     for (const PlanReport& plan : checked_.plans())
       for (const auto& each : program_.functions.at(plan.function).body.requirements)
@@ -212,6 +215,47 @@ class Fit {
         diagnostics_.push_back(
             error("E0106", what.starts_with("|") ? what : "|" + to_string(dim) + "|: " + what));
     }
+  }
+
+  /// Whether each condition whose sizes are known holds.
+  bool divide(const cost::Sizes& sizes) const {
+    for (const PlanReport& plan : checked_.plans())
+      for (const Divisibility& condition : plan.conditions) try {
+          const bool known = std::all_of(condition.axes.begin(), condition.axes.end(),
+                                         [&](const Axis& axis) { return sizes.count(axis) > 0; });
+          if (plan.imported || !known) continue;
+          const auto n = product(condition.axes, sizes);
+          if (!n || program_.size(split_dim(condition), sizes) % *n != 0) return false;
+        } catch (const std::domain_error&) {
+          continue;  // a size that is not given
+        }
+    return true;
+  }
+
+  /// The nearest that divide, with one axis smaller or larger: "d=8,t=2, d=8,t=4".
+  std::string nearest_meshes() const {
+    constexpr int64_t tries = 1000;
+    std::vector<std::string> found;
+    for (const auto& [axis, info] : program_.axes) {
+      if (info.size || !sizes_.count(axis)) continue;
+      for (int direction : {-1, 1}) {
+        cost::Sizes sizes = sizes_;
+        int64_t& size = sizes[axis];
+        for (int64_t i = 0; i < tries; ++i) {
+          size += direction;
+          if (size < 2 || !divide(sizes)) continue;
+          std::string mesh;
+          for (const auto& [each, unused] : program_.axes)
+            if (const auto at = sizes.find(each); at != sizes.end())
+              mesh += (mesh.empty() ? "" : ",") + each + "=" + std::to_string(at->second);
+          found.push_back(std::move(mesh));
+          break;
+        }
+      }
+    }
+    std::string text;
+    for (const std::string& mesh : found) text += (text.empty() ? "" : "; ") + mesh;
+    return text;
   }
 
   /// All products that must divide the dim, as one number.
