@@ -253,6 +253,18 @@ TEST(NewcomerMistakes, AStoppedGradientIsShownWhereItStands) {
   EXPECT_EQ(errors[0].notes[0].text, "the gradient is stopped here");
 }
 
+TEST(NewcomerMistakes, AnAxisOfADimStandsBehindASlash) {
+  expect_fix(head +
+                 "fn f(x: f32[B M]) -> f32[B M] { return x }\n"
+                 "plan p implements f(x: f32[B M[d]]) -> f32[B M/d] { return x }\n",
+             "E0002", "write `/d`");
+}
+
+TEST(NewcomerMistakes, APlanThatIsItsOwnModelHasNone) {
+  expect_help(head + "plan p implements p(x: f32[B/d M]) -> f32[B/d M] { return x }\n", "E0112",
+              "a model is a fn on whole tensors");
+}
+
 TEST(NewcomerMistakes, ALongPatternIsNotPrintedToItsEnd) {
   std::string many;
   for (int i = 0; i < 100000; ++i) many += "B ";

@@ -123,9 +123,19 @@ class Orderer {
   }
 
   void circle(size_t callee, SourceRange range) {
-    const Name& name = world_.functions[callee].decl->name;
-    Diagnostic& error = world_.error("E0112", world_.locate(name, range),
-                                     "`" + name + "` calls itself", "calls itself here");
+    const syntax::FunctionDecl& decl = *world_.functions[callee].decl;
+    const Name& name = decl.name;
+    const bool own_model = decl.implements && decl.implements->model == name;
+    Diagnostic& error =
+        world_.error("E0112", world_.locate(name, range),
+                     "`" + name + (own_model ? "` is named as its own model" : "` calls itself"),
+                     own_model ? "" : "calls itself here");
+    if (own_model)
+      error.fixes.push_back(
+          {"a model is a fn on whole tensors: write what `" + name + "` computes as one",
+           {},
+           false,
+           ""});
     bool inside = false;
     for (const Visit& visit : stack_) {
       inside = inside || visit.entity == callee;

@@ -45,13 +45,14 @@ class Claim {
     // The gradient of a plan without a model is that of its own erasure.
     const bool own_erasure = model_->decl->is_plan && !model_->decl->implements &&
                              decl_.implements->grad && decl_.after == model_->decl->name;
+    if (model_ == &entity_) return;  // E0112
     if (model_->generic || (model_->decl->is_plan && !own_erasure) || !model_->index) {
       Diagnostic& error =
           world_.error("E0109", decl_.name_range,
                        model_->decl->is_plan
                            ? "a plan implements a fn, and `" + model_->decl->name + "` is a plan"
                            : "a generic fn cannot be a model");
-      if (const auto& its = model_->decl->implements; its && model_ != &entity_)
+      if (const auto& its = model_->decl->implements)
         error.fixes.push_back(
             {"it implements `" + its->model + "`: write `implements " + its->model + "` here too",
              {},

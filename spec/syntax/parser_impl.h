@@ -62,7 +62,8 @@ class Parser : Cursor {
   std::vector<SplitExpr> dims(std::string_view close);
   SplitExpr split();
   void split_axes(SplitExpr& split);
-  [[noreturn]] void fail_axes_in_parentheses();
+  [[noreturn]] void fail_axes_in(const std::string& expected, const std::string& slash,
+                                 std::string_view end);
   bool at_marks() const;
   std::vector<MarkExpr> marks();
   MarkExpr mark();

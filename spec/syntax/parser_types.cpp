@@ -96,31 +96,34 @@ SplitExpr Parser::split() {
       diagnostic.fixes.push_back(dims_alone());
       fail(std::move(diagnostic));
     }
+    if (at("[") && pos_ > 0 && tokens_[pos_ - 1].kind == Token::Kind::word)
+      fail_axes_in("a dim", "/", "]");
     fail("a dim");
   }
   result.range = since(first.begin);
   return result;
 }
 
-// `B/(d, t)`: the axes of a tuple, the first of them the major one.
-void Parser::fail_axes_in_parentheses() {
-  Diagnostic diagnostic =
-      error("E0002", range(peek()), "expected an axis, found `(`",
-            "a dim has `/` before each axis that splits it, the major one first");
+// `B/(d, t)`, `B[d, t]`: the axes of a tuple, the first of them the major one.
+void Parser::fail_axes_in(const std::string& expected, const std::string& slash,
+                          std::string_view end) {
+  Diagnostic diagnostic = error(
+      "E0002", range(peek()), "expected " + expected + ", found `" + std::string(peek().text) + "`",
+      "a dim has `/` before each axis that splits it, the major one first");
   std::string axes;
   size_t close = pos_ + 1;
   for (; at(",", close - pos_) || at_word(close - pos_); ++close)
     if (at_word(close - pos_))
       axes += (axes.empty() ? "" : "/") + std::string(peek(close - pos_).text);
-  if (at(")", close - pos_) && !axes.empty())
-    diagnostic.fixes.push_back(
-        replace({file_, peek().begin, peek(close - pos_).end}, axes, "write `/" + axes + "`"));
+  if (at(end, close - pos_) && !axes.empty())
+    diagnostic.fixes.push_back(replace({file_, peek().begin, peek(close - pos_).end}, slash + axes,
+                                       "write `/" + axes + "`"));
   fail(std::move(diagnostic));
 }
 
 void Parser::split_axes(SplitExpr& split) {
   while (accept("/")) {
-    if (at("(")) fail_axes_in_parentheses();
+    if (at("(")) fail_axes_in("an axis", "", ")");
     split.axes.push_back(name("an axis"));
   }
   if (at("//")) fail("`/` and an axis", "`//` is a division; `/` stands before each axis");
