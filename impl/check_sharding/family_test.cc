@@ -69,7 +69,7 @@ TEST_F(Configurations, ThatDoNotDivideGetTheNearestSizes) {
   EXPECT_EQ(result.code, 3);
   EXPECT_TRUE(result.says("|t| = 3 does not divide |K| = 8")) << result.out;
   EXPECT_TRUE(result.says("the nearest sizes that divide: K=6, K=9")) << result.out;
-  EXPECT_TRUE(result.says("meshes that do divide: d=8,t=2; d=8,t=4\n")) << result.out;
+  EXPECT_TRUE(result.says("meshes that do divide: d=8,t=4; d=8,t=2\n")) << result.out;
   EXPECT_FALSE(result.says("per device")) << "without B there are no numbers: " << result.out;
   const Result vocabulary = check(gpt2, {"--mesh", "d=8,t=4"});
   EXPECT_EQ(vocabulary.code, 3);

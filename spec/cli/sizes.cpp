@@ -232,29 +232,45 @@ class Fit {
     return true;
   }
 
-  /// The nearest that divide, with one axis smaller or larger: "d=8,t=2, d=8,t=4".
+  /// The two nearest that divide, with one or two axes smaller or larger: "d=8,t=4; d=8,t=2".
   std::string nearest_meshes() const {
-    constexpr int64_t tries = 1000;
-    std::vector<std::string> found;
-    for (const auto& [axis, info] : program_.axes) {
-      if (info.size || !sizes_.count(axis)) continue;
-      for (int direction : {-1, 1}) {
-        cost::Sizes sizes = sizes_;
-        int64_t& size = sizes[axis];
-        for (int64_t i = 0; i < tries; ++i) {
-          size += direction;
-          if (size < 2 || !divide(sizes)) continue;
-          std::string mesh;
-          for (const auto& [each, unused] : program_.axes)
-            if (const auto at = sizes.find(each); at != sizes.end())
-              mesh += (mesh.empty() ? "" : ",") + each + "=" + std::to_string(at->second);
-          found.push_back(std::move(mesh));
-          break;
-        }
+    constexpr int64_t most_devices_of_axis = 128;
+    constexpr int most_changed = 2, most_tries = 20000;
+    std::vector<Axis> axes;
+    for (const auto& [axis, info] : program_.axes)
+      if (!info.size && sizes_.count(axis)) axes.push_back(axis);
+    std::vector<std::pair<double, std::string>> found;
+    int tries = 0;
+    const auto change = [&](auto& self, size_t at, int changed, double far, cost::Sizes sizes) {
+      if (at == axes.size()) {
+        if (changed > 0 && ++tries < most_tries && divide(sizes))
+          found.emplace_back(far, typed_mesh(sizes));
+        return;
       }
-    }
+      self(self, at + 1, changed, far, sizes);
+      const int64_t own = sizes_.at(axes[at]);
+      if (changed == most_changed || own > most_devices_of_axis) return;
+      for (int64_t n = 2; n <= 2 * own; ++n) {
+        if (n == own) continue;
+        sizes[axes[at]] = n;
+        const double ratio = static_cast<double>(n) / static_cast<double>(own);
+        self(self, at + 1, changed + 1, far + std::abs(std::log(ratio)), sizes);
+      }
+    };
+    change(change, 0, 0, 0, sizes_);
+    std::stable_sort(found.begin(), found.end(),
+                     [](const auto& x, const auto& y) { return x.first < y.first; });
     std::string text;
-    for (const std::string& mesh : found) text += (text.empty() ? "" : "; ") + mesh;
+    for (size_t i = 0; i < std::min<size_t>(found.size(), 2); ++i)
+      text += (i > 0 ? "; " : "") + found[i].second;
+    return text;
+  }
+
+  std::string typed_mesh(const cost::Sizes& sizes) const {
+    std::string text;
+    for (const auto& [axis, unused] : program_.axes)
+      if (const auto at = sizes.find(axis); at != sizes.end())
+        text += (text.empty() ? "" : ",") + axis + "=" + std::to_string(at->second);
     return text;
   }
 
