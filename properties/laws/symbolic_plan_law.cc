@@ -26,7 +26,6 @@ bool full() { return std::getenv("SHARDPROOF_FULL") != nullptr; }
 const std::map<std::string, const char*> right_values = {
     {"clip_by_division_broken larger_d", "too many cases of its comparisons"},
     {"choices_of_values_broken balance_d", "top_k of more entries than there are"},
-    {"choices_of_values_broken blocks_t", "too many cases of its comparisons"},
     {"clipped_counts_broken signed_d", "its integers are 0 and 1 here"},
     {"clipped_counts_broken count_d", "its integers are 0 and 1 here"},
     {"owed any_d", "only what it calls assumes more than is known"},
