@@ -148,8 +148,7 @@ void add_manners(Written& w, Options& o) {
 void require_sense(const CLI::App& app, const Options& o) {
   if (o.files.empty() && !o.explain && !o.lsp)
     throw CLI::RequiredError("FILE: a file to check, or --explain CODE (see --help)");
-  if (!o.run.empty() && o.files.size() != 1)
-    throw CLI::RequiredError("--run NAME: one file");
+  if (!o.run.empty() && o.files.size() != 1) throw CLI::RequiredError("--run NAME: one file");
   if (!o.test)
     for (const char* flag : {"--cases", "--seed", "--device", "--kernel"})
       if (app.count(flag)) throw CLI::RequiredError(std::string(flag) + ": --test");
