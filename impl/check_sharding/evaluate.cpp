@@ -132,7 +132,7 @@ void write_outputs(const std::string& path, const ir::Function& function,
   file.append(bytes.data(), bytes.size());
 }
 
-/// As nested lists, at most so many entries.
+/// A tensor as nested lists; entries after the first 256 are omitted.
 class Printed {
  public:
   Printed(const oracle::Tensor& tensor, Dtype dtype) : tensor_(tensor), dtype_(dtype) {
@@ -188,13 +188,10 @@ void add_sizes_of(const ir::Program& program, const ir::Function& function,
     const Type& type = function.values.at(function.params[i]).type;
     if (type.dims.size() != given[i].shape.size()) continue;  // refused where it is read
     for (size_t d = 0; d < type.dims.size(); ++d) {
-      if (type.dims[d].dim.is_group()) continue;
-      Name name = type.dims[d].dim.factors.at(0);
-      auto dim = program.dims.find(name);
-      while (dim != program.dims.end() && dim->second.kind == ir::DimInfo::Kind::alias)
-        dim = program.dims.find(name = dim->second.of.at(0));
+      const std::vector<Name> base = program.base(type.dims[d].dim);
+      const auto dim = base.size() == 1 ? program.dims.find(base[0]) : program.dims.end();
       if (dim != program.dims.end() && dim->second.kind == ir::DimInfo::Kind::plain)
-        sizes.dims.try_emplace(name, given[i].shape[d]);
+        sizes.dims.try_emplace(base[0], given[i].shape[d]);
     }
   }
 }

@@ -1,10 +1,10 @@
 #include "spec/check/pasted.h"
 
-#include <cctype>
 #include <filesystem>
 #include <map>
 #include <set>
 
+#include "spec/check/shown_names.h"
 #include "spec/syntax/parser.h"
 
 namespace shardproof {
@@ -47,8 +47,6 @@ struct Declared {
   void add(const syntax::Require&, const std::string&) {}
   void add(const auto& named, const std::string& path) { from[named.name] = path; }
 };
-
-bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 /// The names in a text, also those in patterns; not fields (`.ln`, `ln=`, `ln: `) and what is
 /// bound.

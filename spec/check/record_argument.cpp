@@ -1,8 +1,8 @@
 #include "spec/check/record_argument.h"
 
 #include <algorithm>
-#include <cctype>
 
+#include "spec/check/shown_names.h"
 #include "spec/syntax/parser.h"
 
 namespace shardproof {
@@ -23,8 +23,6 @@ const ir::WrittenType* written(const ir::Function& function, size_t group) {
   const ir::WrittenType& type = function.param_types[group];
   return type.name.empty() ? nullptr : &type;
 }
-
-bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 }  // namespace
 
@@ -71,7 +69,7 @@ std::vector<Edit> named_instead(const Sources& sources, const ir::Function& plan
   const std::string_view text = sources.text(rest);
   for (size_t at = 0; (at = text.find(have, at)) != text.npos; at += have.size()) {
     const size_t end = at + have.size();
-    const bool alone = !in_name(text[at - 1]) && (end == text.size() || !in_name(text[end]));
+    const bool alone = !in_word(text[at - 1]) && (end == text.size() || !in_word(text[end]));
     const auto begin = rest.begin + static_cast<uint32_t>(at);
     if (alone)
       edits.push_back({{rest.file, begin, begin + static_cast<uint32_t>(have.size())}, want});

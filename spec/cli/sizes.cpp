@@ -148,6 +148,23 @@ std::optional<Name> symbol(const ir::Arith& size) {
   return found;
 }
 
+/// The axes that have a size.
+std::vector<Axis> axes_of(const ir::Program& program, const cost::Sizes& sizes) {
+  std::vector<Axis> axes;
+  for (const auto& [axis, unused] : program.axes)
+    if (sizes.count(axis)) axes.push_back(axis);
+  return axes;
+}
+
+/// "d=8 t=4"
+std::string axes_text(const ir::Program& program, const cost::Sizes& sizes,
+                      const std::string& between) {
+  std::string text;
+  for (const Axis& axis : axes_of(program, sizes))
+    text += (text.empty() ? "" : between) + axis + "=" + std::to_string(sizes.at(axis));
+  return text;
+}
+
 /// Conditions of one file at given sizes.
 class Fit {
  public:
@@ -180,6 +197,11 @@ class Fit {
  private:
   /// The dim whose local size a condition is about: the first factor of a group.
   static Dim split_dim(const Divisibility& condition) { return Dim{{condition.dim.factors.at(0)}}; }
+
+  static bool known(const Divisibility& condition, const cost::Sizes& sizes) {
+    return std::all_of(condition.axes.begin(), condition.axes.end(),
+                       [&](const Axis& axis) { return sizes.count(axis) > 0; });
+  }
 
   bool ready(const Divisibility& condition) {
     bool all = true;
@@ -221,9 +243,7 @@ class Fit {
   bool divide(const cost::Sizes& sizes) const {
     for (const PlanReport& plan : checked_.plans())
       for (const Divisibility& condition : plan.conditions) try {
-          const bool known = std::all_of(condition.axes.begin(), condition.axes.end(),
-                                         [&](const Axis& axis) { return sizes.count(axis) > 0; });
-          if (plan.imported || !known) continue;
+          if (plan.imported || !known(condition, sizes)) continue;
           const auto n = product(condition.axes, sizes);
           if (!n || program_.size(split_dim(condition), sizes) % *n != 0) return false;
         } catch (const std::domain_error&) {
@@ -244,7 +264,7 @@ class Fit {
     const auto change = [&](auto& self, size_t at, int changed, double far, cost::Sizes sizes) {
       if (at == axes.size()) {
         if (changed > 0 && ++tries < most_tries && divide(sizes))
-          found.emplace_back(far, typed_mesh(sizes));
+          found.emplace_back(far, axes_text(program_, sizes, ","));
         return;
       }
       self(self, at + 1, changed, far, sizes);
@@ -266,23 +286,13 @@ class Fit {
     return text;
   }
 
-  std::string typed_mesh(const cost::Sizes& sizes) const {
-    std::string text;
-    for (const auto& [axis, unused] : program_.axes)
-      if (const auto at = sizes.find(axis); at != sizes.end())
-        text += (text.empty() ? "" : ",") + axis + "=" + std::to_string(at->second);
-    return text;
-  }
-
   /// All products that must divide the dim, as one number.
   int64_t step(const Dim& dim, int64_t least) const {
     int64_t all = least;
     for (const PlanReport& plan : checked_.plans())
       for (const Divisibility& each : plan.conditions) {
         if (plan.imported || split_dim(each) != dim) continue;
-        const bool known = std::all_of(each.axes.begin(), each.axes.end(),
-                                       [&](const Axis& axis) { return sizes_.count(axis) > 0; });
-        const auto n = known ? product(each.axes, sizes_) : std::nullopt;
+        const auto n = known(each, sizes_) ? product(each.axes, sizes_) : std::nullopt;
         int64_t next = 0;
         if (!n || __builtin_mul_overflow(all / std::gcd(all, *n), *n, &next)) continue;
         all = next;
@@ -397,9 +407,7 @@ class Fit {
 };
 
 void check_devices(const ir::Program& program, Given& given) {
-  std::vector<Axis> axes;
-  for (const auto& [axis, unused] : program.axes)
-    if (given.sizes.count(axis)) axes.push_back(axis);
+  const std::vector<Axis> axes = axes_of(program, given.sizes);
   if (!product(axes, given.sizes))
     given.diagnostics.push_back(error("E0106", "the mesh has more devices than fit into 64 bits",
                                       {bars(axes) + " overflows"}));
@@ -434,15 +442,8 @@ std::vector<Diagnostic> misfits(const CheckedProgram& checked, const cost::Sizes
 }
 
 std::string mesh_text(const ir::Program& program, const cost::Sizes& sizes) {
-  std::string text;
-  std::vector<Axis> axes;
-  for (const auto& [axis, unused] : program.axes) {
-    auto found = sizes.find(axis);
-    if (found == sizes.end()) continue;
-    text += (text.empty() ? "" : " ") + axis + "=" + std::to_string(found->second);
-    axes.push_back(axis);
-  }
-  const auto devices = product(axes, sizes);
+  const std::string text = axes_text(program, sizes, " ");
+  const auto devices = product(axes_of(program, sizes), sizes);
   if (text.empty() || !devices) return text;
   return text + ", " + std::to_string(*devices) + (*devices == 1 ? " device" : " devices");
 }
