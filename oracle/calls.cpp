@@ -1,5 +1,6 @@
 // Calls of functions and of their gradients.
 #include "oracle/ops.h"
+#include "spec/ir/claim.h"
 
 namespace shardproof::oracle {
 namespace {
@@ -36,6 +37,19 @@ std::string place(size_t flat, const Extents& shape) {
     flat /= extent;
   }
   return "[" + text + "]";
+}
+
+// The block of this shape at the origin.
+Tensor first_entries(const Tensor& x, const Extents& shape) {
+  Tensor block;
+  block.shape = shape;
+  for (size_t flat = 0; flat < x.data.size(); ++flat) {
+    bool inside = true;
+    for (size_t d = shape.size(), rest = flat; d-- > 0; rest /= static_cast<size_t>(x.shape[d]))
+      inside = inside && rest % static_cast<size_t>(x.shape[d]) < static_cast<size_t>(shape[d]);
+    if (inside) block.data.push_back(x.data[flat]);
+  }
+  return block;
 }
 
 // What the function assumes is a check here: every entry satisfies it.
@@ -77,9 +91,13 @@ Vars apply(const ir::Grad& op, Site& site) {
   const ir::Program& program = site.run.program;
   const Vars operands = site.operands();
   const size_t inputs = program.functions.at(op.function).params.size();
-  const std::vector<Tensor> upstream = values_of(operands, inputs, operands.size());
+  std::vector<Tensor> upstream = values_of(operands, inputs, operands.size());
+  const size_t claim = ir::claim_of(program, op.function);
+  const std::vector<Type>& claimed = program.functions.at(claim).results;
+  for (size_t i = 0; claim != op.function && i < upstream.size(); ++i)
+    upstream[i] = first_entries(upstream[i], site.run.table.extents(claimed.at(i).dims));
   Differentiated done =
-      differentiate(program, model_of(program, op.function), site.run.sizes,
+      differentiate(program, model_of(program, claim), site.run.sizes,
                     values_of(operands, 0, inputs), op.with_value ? nullptr : &upstream, op.wrt);
   std::vector<Tensor> all = std::move(done.gradients);
   if (op.with_value) all.insert(all.begin(), done.results.at(0));

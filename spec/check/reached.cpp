@@ -78,6 +78,10 @@ std::set<size_t> reached_functions(const ir::Program& program, size_t function) 
   };
   add(function);
   if (const auto after = program.functions.at(function).after) add(*after);
+  // Of a plan with padded results, which is differentiated: the derived backward is run as its
+  // claim.
+  for (const size_t f : std::set<size_t>(all))
+    if (const auto claim = program.functions.at(f).claim) add(*claim);
   return all;
 }
 

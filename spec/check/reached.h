@@ -7,7 +7,8 @@
 
 namespace shardproof {
 
-/// The function, its model, the plan that it comes after, and all that they call or differentiate.
+/// The function, its model, the plan that it comes after, and all that they call or differentiate,
+/// with the claims of those.
 std::set<size_t> reached_functions(const ir::Program& program, size_t function);
 
 /// The plain dims in the types, ops and conditions of these functions. Reads each function once;

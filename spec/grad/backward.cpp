@@ -121,9 +121,26 @@ class Deriver {
         const size_t dot = path.find('.');
         const Name field = dot == Name::npos ? "" : path.substr(dot);
         writer_.set_name(g, own + (name.empty() && !path.empty() ? "." + path : field));
-        if (is_float(type.dtype)) walk_.give(v, g, pending);
+        if (is_float(type.dtype)) walk_.give(v, without_padding(leaf, g, pending.emit), pending);
       }
     }
+  }
+
+  /// The model has no upstream gradient in the padding of a result: what is passed there counts 0.
+  Ref without_padding(size_t leaf, Ref g, Emit& emit) const {
+    if (!plan_.claim) return g;
+    const Type& own = plan_.results[leaf];
+    const Type& claimed = program_.functions[*plan_.claim].results.at(leaf);
+    for (size_t at = 0; at < own.dims.size(); ++at) {
+      const Dim& narrow = claimed.dims.at(at).dim;
+      if (narrow == own.dims[at].dim) continue;
+      Shape one;
+      one.dims = {own.dims[at]};
+      const Ref index = emit.op(ir::Iota{ir::Created{one, false, {}}, 0}, {});
+      const Ref inside = emit.binary(ir::BinaryFn::lt, index, emit.size(narrow));
+      g = emit.where(inside, g, emit.number("0"));
+    }
+    return g;
   }
 
   std::vector<Writer::Result> gradients(Pending& pending) {

@@ -1,6 +1,7 @@
 // Lowers scans, calls of gradients and backwards, and refuses loops that have no lowering.
 #include <algorithm>
 
+#include "spec/ir/claim.h"
 #include "spec/lower/derivative.h"
 #include "spec/lower/loop.h"
 
@@ -133,7 +134,7 @@ std::vector<Type> input_types(const ir::Function& function) {
 /// One opaque function of the whole arguments for each leaf in `wrt`. With pads it is that of the
 /// first entries of the arguments, and is zero in the padding.
 Results opaque_gradients(Context& c, const ir::Grad& op, const std::vector<TensorExpr>& inputs) {
-  const size_t own = c.differentiated(op.function);
+  const size_t own = c.differentiated(ir::claim_of(c.program, op.function));
   const size_t as_written = c.program.functions.at(own).pads_of.value_or(own);
   const std::vector<Type> wide = input_types(c.program.functions.at(own)),
                           narrow = input_types(c.program.functions.at(as_written));
@@ -157,7 +158,8 @@ Results opaque_gradients(Context& c, const ir::Grad& op, const std::vector<Tenso
 
 }  // namespace
 
-/// The gradient of the function's model at the arguments; of its own erasure if it has no model.
+/// The gradient of the function's model at the arguments; of its own erasure if it has no model. Of
+/// an upstream gradient of padded results, the first entries are read.
 Results lower_op(Context& c, const ir::Grad& op, const Site& site) {
   c.check_call(op.function, site);
   std::vector<TensorExpr> inputs, arguments, seeds;
@@ -168,7 +170,13 @@ Results lower_op(Context& c, const ir::Grad& op, const Site& site) {
   }
   if (op.with_value) seeds = {{{}, c.a.number(1)}};
   const bool opaque = c.options.opaque_gradients;
-  const auto frame = c.call(op.function, arguments, site, !opaque, site.upstream(count));
+  const size_t claim = ir::claim_of(c.program, op.function);
+  for (size_t i = 0; claim != op.function && i < seeds.size(); ++i) {
+    const Vars index = c.vars(c.program.functions.at(claim).results.at(i).dims);
+    seeds[i] = {index, c.at(seeds[i], index)};
+    inputs[count + i] = seeds[i];
+  }
+  const auto frame = c.call(claim, arguments, site, !opaque, site.upstream(count));
   Results results;
   if (op.with_value) results = c.returned(*frame);
   for (TensorExpr& gradient :
