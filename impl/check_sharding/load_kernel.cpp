@@ -4,14 +4,12 @@
 
 #include <cstring>
 
+#include "impl/check_sharding/fenced.h"
 #include "impl/check_sharding/kernel.h"
 #include "kernels/element.h"
 
 namespace shardproof::check_sharding {
 namespace {
-
-constexpr size_t guard = 64;                 ///< bytes before and after an output
-constexpr auto unwritten = std::byte{0xff};  ///< NaN in f64, f32 and bf16
 
 /// A tensor in the C interface; refers to the bytes.
 struct Seen {
@@ -29,12 +27,21 @@ struct Seen {
   }
 };
 
-std::vector<std::byte> bytes_of(const LocalTensor& tensor) {
-  const size_t size = static_cast<size_t>(tensor.count()) * size_of(tensor.element);
-  return {tensor.buffer.data(), tensor.buffer.data() + size};
+size_t bytes_of(const LocalTensor& tensor) {
+  return static_cast<size_t>(tensor.count()) * size_of(tensor.element);
 }
 
-void call(shardproof_kernel* kernel, const Mesh& mesh, int64_t rank,
+/// "its output 1" if that is where the address is, or beside it.
+std::string place_of(const void* address, const std::vector<Fenced>& outputs,
+                     const std::vector<Fenced>& inputs) {
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i].holds(address)) return " beside its output " + std::to_string(i);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].holds(address)) return " beside its input " + std::to_string(i);
+  return " that is not of its tensors";
+}
+
+Stop call(shardproof_kernel* kernel, const Mesh& mesh, int64_t rank,
           const std::vector<Seen>& outputs, const std::vector<Seen>& inputs) {
   std::vector<const char*> names;
   std::vector<int64_t> sizes, index;
@@ -48,31 +55,39 @@ void call(shardproof_kernel* kernel, const Mesh& mesh, int64_t rank,
   for (const Seen& each : inputs) in.push_back(each.tensor);
   const shardproof_rank place{static_cast<int32_t>(names.size()), names.data(), sizes.data(),
                               index.data()};
-  const int code = kernel(&place, out.data(), static_cast<int32_t>(out.size()), in.data(),
-                          static_cast<int32_t>(in.size()));
-  if (code != 0) throw beside::KernelFault("the kernel returns " + std::to_string(code));
+  return run_until_signal([&] {
+    return kernel(&place, out.data(), static_cast<int32_t>(out.size()), in.data(),
+                  static_cast<int32_t>(in.size()));
+  });
 }
 
 void run_kernel(shardproof_kernel* kernel, const Mesh& mesh, int64_t rank,
                 const std::vector<LocalTensor>& inputs, std::vector<LocalTensor>& outputs) {
-  std::vector<std::vector<std::byte>> given, made;
+  std::vector<Fenced> given, made;
   std::vector<Seen> seen_inputs, seen_outputs;
-  for (const LocalTensor& each : inputs) given.push_back(bytes_of(each));
-  for (size_t i = 0; i < inputs.size(); ++i) seen_inputs.emplace_back(inputs[i], given[i].data());
-  for (const LocalTensor& each : outputs)
-    made.emplace_back(bytes_of(each).size() + 2 * guard, unwritten);
-  for (size_t i = 0; i < outputs.size(); ++i)
-    seen_outputs.emplace_back(outputs[i], made[i].data() + guard);
-  call(kernel, mesh, rank, seen_outputs, seen_inputs);
+  for (const LocalTensor& each : inputs) {
+    given.emplace_back(bytes_of(each));
+    std::memcpy(given.back().data(), each.buffer.data(), bytes_of(each));
+    seen_inputs.emplace_back(each, given.back().data());
+  }
+  for (const LocalTensor& each : outputs) {
+    made.emplace_back(bytes_of(each));
+    seen_outputs.emplace_back(each, made.back().data());
+  }
+  const Stop stop = call(kernel, mesh, rank, seen_outputs, seen_inputs);
+  if (stop.of_memory())
+    throw beside::KernelFault("the kernel reads or writes memory" +
+                              place_of(stop.address, made, given));
+  if (stop.signal != 0)
+    throw beside::KernelFault(std::string("the kernel is stopped: ") + strsignal(stop.signal));
+  if (stop.code != 0) throw beside::KernelFault("the kernel returns " + std::to_string(stop.code));
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (given[i] != bytes_of(inputs[i]))
+    if (std::memcmp(given[i].data(), inputs[i].buffer.data(), bytes_of(inputs[i])) != 0)
       throw beside::KernelFault("the kernel changes its input " + std::to_string(i));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const size_t size = made[i].size() - 2 * guard;
-    for (size_t k = 0; k < guard; ++k)
-      if (made[i][k] != unwritten || made[i][guard + size + k] != unwritten)
-        throw beside::KernelFault("the kernel writes outside its output " + std::to_string(i));
-    std::memcpy(outputs[i].buffer.data(), made[i].data() + guard, size);
+    if (made[i].written_beside())
+      throw beside::KernelFault("the kernel writes outside its output " + std::to_string(i));
+    std::memcpy(outputs[i].buffer.data(), made[i].data(), bytes_of(outputs[i]));
   }
 }
 

@@ -1,4 +1,5 @@
 // Kernels of trusted plans, right and wrong, for the tests of --kernel.
+#include <cstdlib>
 #include <cstring>
 
 #include "impl/check_sharding/kernel.h"
@@ -34,7 +35,7 @@ constexpr auto own = [](int64_t m) { return m; };
 extern "C" {
 
 shardproof_kernel scaled_rows, scaled_by_the_first, forgets_the_last, writes_beside,
-    changes_its_input, gives_up, own_part;
+    changes_its_input, gives_up, own_part, writes_far, reads_far, aborts;
 
 int scaled_rows(const shardproof_rank*, const shardproof_tensor* out, int32_t,
                 const shardproof_tensor* in, int32_t) {
@@ -64,6 +65,24 @@ int changes_its_input(const shardproof_rank*, const shardproof_tensor* out, int3
   scale(out, in, own, 0);
   static_cast<uint16_t*>(in[0].data)[0] ^= 1;
   return 0;
+}
+
+int writes_far(const shardproof_rank*, const shardproof_tensor* out, int32_t,
+               const shardproof_tensor* in, int32_t) {
+  scale(out, in, own, 0);
+  static_cast<float*>(out->data)[100'000] = 0;
+  return 0;
+}
+
+int reads_far(const shardproof_rank*, const shardproof_tensor* out, int32_t,
+              const shardproof_tensor* in, int32_t) {
+  return scale(
+      out, in, [](int64_t m) { return m - 100'000; }, 0);
+}
+
+int aborts(const shardproof_rank*, const shardproof_tensor*, int32_t, const shardproof_tensor*,
+           int32_t) {
+  std::abort();
 }
 
 int gives_up(const shardproof_rank*, const shardproof_tensor*, int32_t, const shardproof_tensor*,

@@ -169,6 +169,9 @@ TEST(TestPlans, KernelsOfTrustedPlansAreHeldToTheirModels) {
        {std::pair{"scaled_by_the_first", "result 0: entry 1 is "},
         std::pair{"forgets_the_last", "entry 0 is -nan, not "},
         std::pair{"writes_beside", "the kernel writes outside its output 0"},
+        std::pair{"writes_far", "the kernel reads or writes memory beside its output 0"},
+        std::pair{"reads_far", "the kernel reads or writes memory beside its input 1"},
+        std::pair{"aborts", "the kernel is stopped: Aborted"},
         std::pair{"changes_its_input", "the kernel changes its input 0"},
         std::pair{"gives_up", "the kernel returns 7"}}) {
     const Tested wrong = test_kernel(name);
