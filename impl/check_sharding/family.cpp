@@ -92,8 +92,13 @@ Family family_of(const std::string& path, const std::string& text) {
     const std::string* model = text_of(embedded_models(), wanted.substr(folder.size()));
     return model ? std::optional(*model) : std::nullopt;
   };
-  return {folder + row->program,     row->plan,      reader, std::move(numbers.sizes),
-          std::move(numbers.consts), row->model_type};
+  return {folder + row->program,
+          row->plan,
+          reader,
+          std::move(numbers.sizes),
+          std::move(numbers.consts),
+          row->model_type,
+          std::move(numbers.notes)};
 }
 
 }  // namespace shardproof::check_sharding

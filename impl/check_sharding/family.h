@@ -18,12 +18,13 @@ namespace check_sharding {
 
 /// The contents of a configuration.
 struct Family {
-  std::string path;               ///< of its program: "<models>/llama_train.shard"
-  Name plan;                      ///< the training step to report on
-  FileReader reader;              ///< finds the embedded models
-  std::map<Name, int64_t> sizes;  ///< from the configuration
-  std::map<Name, double> consts;  ///< from the configuration
-  std::string name;               ///< "llama"
+  std::string path;                ///< of its program: "<models>/llama_train.shard"
+  Name plan;                       ///< the training step to report on
+  FileReader reader;               ///< finds the embedded models
+  std::map<Name, int64_t> sizes;   ///< from the configuration
+  std::map<Name, double> consts;   ///< from the configuration
+  std::string name;                ///< "llama"
+  std::vector<std::string> notes;  ///< what the configuration has and the program has not
 };
 
 /// Whether the file is called config.json, or begins as a JSON object; no program does.

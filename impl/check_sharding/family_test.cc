@@ -268,11 +268,57 @@ TEST_F(Configurations, ThatNoModelHasAreNamedByKey) {
           "model_type is \"bert\", and no model here is of that family; there are llama, mistral, "
           "mixtral, qwen2, qwen3, gemma2, deepseek_v2, deepseek_v3, gpt2");
   refused(R"("vocab_size": 4)", "no model_type can be read");
-  refused(std::string(llama) + R"(, "rope_scaling": {"factor": 8.0})", "rope_scaling is ");
-  refused(std::string(llama) + R"(, "attention_bias": true)", "attention_bias is true");
+  refused(std::string(llama) + R"(, "rope_scaling": {"factor": 8.0})",
+          "config.json:4: rope_scaling.factor is 8.0, which the model does not have");
+  refused(std::string(llama) + ",\n\"attention_bias\": true", "json:5: attention_bias is true");
+  refused(std::string(llama) + R"(, "rope_parameters": {"rope_theta": 10000.0})",
+          "rope_parameters.rope_theta is 10000.0, and rope_theta is 500000.0");
+  refused(std::string(llama) + R"(, "rope_scaling": {"rope_type": "default"},
+          "rope_parameters": {"rope_type": "linear"})",
+          "json:5: rope_parameters.rope_type is \"linear\"");
+  refused(like_llama("Llama", "mistral", ""), "of model_type \"mistral\"; the model's is");
+  refused(like_llama("Gemma2", "gemma2", R"(, "head_dim": 128, "attn_logit_softcapping": null)"),
+          "attn_logit_softcapping is not a number: null");
   std::string heads = llama;
   heads.replace(heads.find("\"num_key_value_heads\": 8"), 24, "\"num_key_value_heads\": 6");
   refused(heads, "num_attention_heads=32 is not a multiple of K = 6");
+}
+
+/// A key that is not read is refused unless it cannot change what the model computes.
+TEST_F(Configurations, KeysThatAreNotReadAreRefusedUnlessTheyChangeNothing) {
+  for (const char* more :
+       {R"("pad_token_id": 0)", R"("use_cache": false)", R"("pretraining_tp": 2)",
+        R"("attention_dropout": 0.0)", R"("mlp_bias": false)", R"("partial_rotary_factor": 1.0)",
+        R"("sliding_window": null)", R"("rope_scaling": {"type": "default"})",
+        R"("id2label": {"0": "a"})", R"("quantization_config": null)"}) {
+    const Result passes = check(std::string(llama) + ", " + more, {"--mesh", "d=8,t=4"});
+    EXPECT_EQ(passes.code, 0) << more << passes.out;
+    EXPECT_FALSE(passes.says("note: ")) << passes.out;
+  }
+  for (const char* more :
+       {R"("partial_rotary_factor": 0.5)", R"("sliding_window": 4096)", R"("qkv_clip": 8)",
+        R"("logit_scale": 0.5)", R"("no_rope_layers": [1])", R"("pruned_heads": {"0": [1]})",
+        R"("quantization_config": {"bits": 4})", R"("attention_dropout": "x")"}) {
+    const Result refused = check(std::string(llama) + ",\n" + more, {"--mesh", "d=8,t=4"});
+    const std::string key = std::string(more).substr(1, std::string(more).find(':') - 2);
+    EXPECT_EQ(refused.code, 3) << more << refused.out;
+    EXPECT_TRUE(refused.says("config.json:5: " + key + " is ")) << refused.out;
+  }
+}
+
+TEST_F(Configurations, WhatTrainingHasBesidesIsNoted) {
+  const std::vector<std::string> mesh = {"--mesh", "d=8,t=4"};
+  const Result dropout = check(std::string(llama) + R"(, "attention_dropout": 0.1)", mesh);
+  EXPECT_EQ(dropout.code, 0) << dropout.out;
+  EXPECT_TRUE(dropout.says("config.json:4: attention_dropout is 0.1: the model has no dropout"))
+      << dropout.out;
+  std::string tied = llama;
+  tied.replace(tied.rfind("false"), 5, "true");
+  const Result ties = check(tied, mesh);
+  EXPECT_EQ(ties.code, 0) << ties.out;
+  EXPECT_TRUE(
+      ties.says("config.json:4: tie_word_embeddings: lm_head.weight is model.embed_tokens."))
+      << ties.out;
 }
 
 TEST_F(Configurations, AreKnownByWhatTheyHoldWhateverTheirName) {

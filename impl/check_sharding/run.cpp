@@ -301,7 +301,9 @@ class Run {
   static std::string origin_of(const std::string& path, const Family& family) {
     std::string text = path + ": " + family.name;
     for (const auto& [name, size] : family.sizes) text += " " + name + "=" + std::to_string(size);
-    return text + "; proved in spec/models/" + family.path.substr(family.path.find('/') + 1);
+    text += "; proved in spec/models/" + family.path.substr(family.path.find('/') + 1);
+    for (const std::string& note : family.notes) text += "\nnote: " + note;
+    return text;
   }
 
   /// `only`: report on this plan of the file; empty: on all.

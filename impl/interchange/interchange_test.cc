@@ -214,6 +214,12 @@ TEST_F(Interchange, NumbersAreThoseOfTheConfig) {
   EXPECT_THAT(said(R"({"model_type":"net","layers":18446744073709551615})"),
               HasSubstr("layers is not a size: 18446744073709551615"));
   EXPECT_THAT(said("[]"), HasSubstr("its architecture is null"));
+  const std::string all = R"({"model_type":"net","layers":3,"wide":4,"all_heads":4,"head":2)";
+  EXPECT_THAT(said(all + ",\n\"norm\":{\n\"epsilon\":2,\"kind\":\"mean\"}}"),
+              HasSubstr("config.json:3: norm.kind is \"mean\", which the model does not have"));
+  EXPECT_THAT(said(all + ",\n\"epsilon\":1,\n\"norm\":{\"epsilon\":2}}"),
+              HasSubstr("config.json:3: norm.epsilon is 2, and epsilon is 1"));
+  EXPECT_EQ(said(all + R"(,"epsilon":2,"norm":{"epsilon":2.0},"use_cache":true})"), "");
 }
 
 TEST_F(Interchange, WhatDoesNotFitIsNamed) {
@@ -270,6 +276,7 @@ const char* const joined_text = R"({
   ],
   "consts": { "far": { "keys": ["rope.far"], "missing": 1, "unless": ["rope.factor"] } },
   "settings": {},
+  "unread": { "rope.factor": "another file reads it" },
   "ignored": ["h.5.*"],
   "tensors": [
     { "leaf": "x", "name": "h.{Z+N}.xy", "pattern": "D+W M -> M D" },

@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string_view>
 
 #include "impl/checkpoint/file.h"
 #include "impl/checkpoint/json_text.h"
+#include "impl/interchange/keys.h"
 
 namespace shardproof::interchange {
 
-using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 /// value * times = the sum of products of sizes, `Z + K D`. If the key is missing, `missing`
@@ -23,7 +24,7 @@ struct Equation {
   std::vector<Equation> missing;  ///< at most one
 };
 
-/// A constant of the program: the value of the first key that exists.
+/// A constant of the program: the value of the keys that exist.
 struct Constant {
   Name name;
   std::vector<std::string> keys;
@@ -32,11 +33,16 @@ struct Constant {
   bool whole = false;               ///< written as an integer
 };
 
-/// The first key that exists, with the values that the model supports; the first value is written.
-/// Null: all keys are missing. A list may have only such entries.
+/// Keys for one thing, with the values that the model supports; the first value is written. Null:
+/// all keys are missing. A list may have only such entries.
 struct Setting {
   std::vector<std::string> keys;
   std::vector<Json> allowed;
+};
+
+/// Of a key.
+struct Note {
+  std::string key, what;
 };
 
 namespace {
@@ -184,15 +190,42 @@ bool is_allowed(const Json& value, const std::vector<Json>& allowed) {
                                             : known(value);
 }
 
+bool has_key(const Json& config, const std::string& path) {
+  const size_t dot = path.rfind('.');
+  if (dot == std::string::npos) return config.is_object() && config.contains(path);
+  const Json around = find_key(config, path.substr(0, dot));
+  return around.is_object() && around.contains(path.substr(dot + 1));
+}
+
+/// The keys that exist have one value, a number.
 double number_from(const Constant& constant, const Json& config) {
-  const auto [key, value] = find_first(config, constant.keys);
+  std::optional<double> number;
+  for (const std::string& key : constant.keys) {
+    if (!has_key(config, key)) continue;
+    const Json value = find_key(config, key);
+    if (!value.is_number()) throw KeyError(key, key + " is not a number: " + shown(value));
+    if (number && *number != value.get<double>())
+      throw KeyError(key, key + " is " + shown(value) + ", and " + constant.keys[0] + " is " +
+                              shown(find_key(config, constant.keys[0])));
+    number = value.get<double>();
+  }
   const bool wanted =
       !constant.unless.empty() && !find_first(config, constant.unless).second.is_null();
-  if (value.is_null() && (!constant.missing || wanted))
-    throw std::runtime_error(key + " is missing");
-  if (!value.is_null() && !value.is_number())
-    throw std::runtime_error(key + " is not a number: " + value.dump());
-  return value.is_null() ? *constant.missing : value.get<double>();
+  if (!number && (!constant.missing || wanted))
+    throw std::runtime_error(constant.keys[0] + " is missing");
+  return number ? *number : *constant.missing;
+}
+
+void refuse_another_value(const Setting& setting, const Json& config) {
+  const auto check = [&](const std::string& key, const Json& value) {
+    if (!is_allowed(value, setting.allowed))
+      throw KeyError(
+          key, key + " is " + shown(value) + ", the model has " + Json(setting.allowed).dump());
+  };
+  const auto [first, value] = find_first(config, setting.keys);
+  check(first, value);
+  for (const std::string& key : setting.keys)
+    if (const Json other = find_key(config, key); !other.is_null()) check(key, other);
 }
 
 /// The equation that applies, and its value.
@@ -200,10 +233,10 @@ std::pair<const Equation*, int64_t> value_of(const Equation& equation, const Jso
   const Json value = find_key(config, equation.key);
   if (value.is_null() && !equation.missing.empty()) return value_of(equation.missing[0], config);
   if (!value.is_number_integer() || value < 1)
-    throw std::runtime_error(equation.key + " is not a size: " + value.dump());
+    throw KeyError(equation.key, equation.key + " is not a size: " + shown(value));
   int64_t size = checkpoint::whole_from(value);
   if (__builtin_mul_overflow(size, equation.times, &size))
-    throw std::runtime_error(equation.key + " is too large: " + value.dump());
+    throw KeyError(equation.key, equation.key + " is too large: " + value.dump());
   return {&equation, size};
 }
 
@@ -247,7 +280,7 @@ bool solve(const Equation& equation, int64_t value, DimSizes& sizes) {
   }
   if (unknown.size() > 1) return false;
   if (!fits || (unknown.empty() ? left != 0 : left < 1 || left % factor != 0))
-    throw std::runtime_error(disagreement(equation, value, factor, unknown));
+    throw KeyError(equation.key, disagreement(equation, value, factor, unknown));
   if (!unknown.empty()) sizes[unknown[0]] = left / factor;
   return !unknown.empty();
 }
@@ -296,14 +329,21 @@ struct Mapping::State {
   std::vector<ForeignTensor> tensors;
   std::vector<std::string> prefixes;
   std::vector<std::string> ignored;
+  std::set<std::string> known;  ///< the keys that are read, and those that need not be
 
   explicit State(const Json& file);
   void refuse_holes(const ForeignTensor& tensor) const;
   void refuse_another(const Json& config) const;
+  /// What of the configuration the model has not, although the function is the same otherwise.
+  std::vector<Note> notes_on(const Json& config) const;
   bool must_be_written(const std::string& key) const {
     return std::find(written.begin(), written.end(), key) != written.end();
   }
   DimSizes sizes_of(const Json& config) const;
+
+ private:
+  void know(const Equation& equation);
+  void note_unread(const Json& config, const std::string& around, std::vector<Note>& notes) const;
 };
 
 Mapping::State::State(const Json& file)
@@ -332,6 +372,17 @@ Mapping::State::State(const Json& file)
   prefixes = file.value("prefixes", std::vector<std::string>{""});
   ignored = file.value("ignored", std::vector<std::string>());
   for (const std::string& each : ignored) checked_name(each);
+  for (const Equation& each : sizes) know(each);
+  for (const Constant& each : consts) known.insert(each.keys.begin(), each.keys.end());
+  for (const Setting& each : settings) known.insert(each.keys.begin(), each.keys.end());
+  if (!tied_key.empty()) known.insert(tied_key);
+  if (file.contains("unread"))
+    for (const auto& [key, why] : file["unread"].items()) known.insert(key);
+}
+
+void Mapping::State::know(const Equation& equation) {
+  known.insert(equation.key);
+  for (const Equation& each : equation.missing) know(each);
 }
 
 /// Each part of `C+P` is in a leaf.
@@ -349,21 +400,52 @@ void Mapping::State::refuse_holes(const ForeignTensor& tensor) const {
 }
 
 void Mapping::State::refuse_another(const Json& config) const {
-  const Json architectures = find_key(config, "architectures");
-  const bool same = architectures.is_null() ? find_key(config, "model_type") == model_type
-                                            : architectures == Json::array({architecture});
+  const Json architectures = find_key(config, "architectures"),
+             type = find_key(config, "model_type");
+  const bool same = (architectures.is_null() || architectures == Json::array({architecture})) &&
+                    (type.is_null() ? !architectures.is_null() : type == model_type);
   if (!same)
-    throw std::runtime_error("its architecture is " + architectures.dump() + ", the model's is " +
-                             architecture);
+    throw std::runtime_error("its architecture is " + architectures.dump() + ", of model_type " +
+                             type.dump() + "; the model's is " + architecture + ", of " +
+                             model_type);
   for (const std::string& key : written)
     if (!config.contains(key))
       throw std::runtime_error(key + " is missing, and its default is not what the model has");
-  for (const Setting& setting : settings) {
-    const auto [key, value] = find_first(config, setting.keys);
-    if (!is_allowed(value, setting.allowed))
-      throw std::runtime_error(key + " is " + value.dump() + ", the model has " +
-                               Json(setting.allowed).dump());
+  for (const Setting& setting : settings) refuse_another_value(setting, config);
+}
+
+/// Throws KeyError for the first key that is not understood.
+void Mapping::State::note_unread(const Json& config, const std::string& around,
+                                 std::vector<Note>& notes) const {
+  for (const auto& [name, value] : config.items()) {
+    const std::string key = around + name;
+    if (known.contains(key)) continue;
+    const auto inside = known.lower_bound(key + ".");
+    if (value.is_object() && inside != known.end() && inside->starts_with(key + ".")) {
+      note_unread(value, key + ".", notes);
+      continue;
+    }
+    const Effect effect = effect_of(key, value);
+    if (effect == Effect::unknown)
+      throw KeyError(key, key + " is " + shown(value) +
+                              ", which the model does not have and which may change what is "
+                              "computed; remove the key if it does not");
+    if (effect == Effect::training)
+      notes.push_back({key, key + " is " + shown(value) +
+                                ": the model has no dropout, which changes training alone"});
   }
+}
+
+std::vector<Note> Mapping::State::notes_on(const Json& config) const {
+  std::vector<Note> notes;
+  note_unread(config, "", notes);
+  const Json tied = tied_key.empty() ? Json() : find_key(config, tied_key);
+  const bool ties = tied.is_boolean() ? tied.get<bool>() : tied_missing;
+  for (const ForeignTensor& each : tensors)
+    if (ties && !each.tied_to.empty())
+      notes.push_back({tied_key, tied_key + ": " + each.name + " is " + each.tied_to +
+                                     "; the model has two tensors, which training changes apart"});
+  return notes;
 }
 
 DimSizes Mapping::State::sizes_of(const Json& config) const {
@@ -401,13 +483,23 @@ Numbers Mapping::numbers(const fs::path& folder) const {
 }
 
 Numbers Mapping::numbers_in(const std::string& text, const std::string& name) const {
+  const auto at = [&](const std::string& key, const std::string& what) {
+    const int line = line_of(text, key);
+    return name + (line > 0 ? ":" + std::to_string(line) : "") + ": " + what;
+  };
   return naming(name, [&] {
-    const Json config = checkpoint::json_from<Json>(text);
-    state_->refuse_another(config);
-    Numbers numbers{state_->sizes_of(config), {}};
-    for (const Constant& each : state_->consts)
-      numbers.consts[each.name] = number_from(each, config);
-    return numbers;
+    try {
+      const Json config = checkpoint::json_from<Json>(text);
+      state_->refuse_another(config);
+      Numbers numbers{state_->sizes_of(config), {}, {}};
+      for (const Constant& each : state_->consts)
+        numbers.consts[each.name] = number_from(each, config);
+      for (const Note& each : state_->notes_on(config))
+        numbers.notes.push_back(at(each.key, each.what));
+      return numbers;
+    } catch (const KeyError& error) {
+      throw FileError(at(error.key, error.what()));
+    }
   });
 }
 

@@ -16,6 +16,7 @@ namespace shardproof::interchange {
 struct Numbers {
   DimSizes sizes;
   std::map<Name, double> consts;
+  std::vector<std::string> notes = {};  ///< what the configuration has and the model has not
 };
 
 /// `C+P`: a dim of a foreign tensor that holds the entries of several leaves, one after the other.
@@ -53,8 +54,9 @@ class Mapping {
   Mapping for_padded(Pads pads) const;
   const Pads& pads() const { return pads_; }
 
-  /// The sizes and consts in `folder`'s config.json. Throws FileError if it is of another
-  /// architecture, or of one that the model does not support.
+  /// The sizes and consts in `folder`'s config.json. Throws FileError, with the line, if it is of
+  /// another architecture, has a value that the model does not support, or a key that is not known
+  /// to leave the function as it is.
   Numbers numbers(const std::filesystem::path& folder) const;
   /// The same from a config's text; `name` is used in messages.
   Numbers numbers_in(const std::string& config, const std::string& name) const;

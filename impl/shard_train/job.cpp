@@ -221,6 +221,7 @@ Job prepare(const Options& options) {
   const ir::Program& resolved = program.checked().program();
   job.mesh = mesh_of(resolved, options);
   job.dims = numbers.sizes;
+  job.import_notes = numbers.notes;
   const StepRoles roles = roles_of(program, options.step);
   job.step = resolved.functions.at(roles.step).name;
   size_padded(resolved, resolved.functions.at(roles.step), job.mesh, job.dims);

@@ -20,6 +20,7 @@ struct Job {
   Name step, eval, logits;  ///< plans; eval and logits may be empty
   TrainerOptions trainer;
   std::optional<interchange::Mapping> mapping;             ///< to and from Hugging Face's format
+  std::vector<std::string> import_notes;                   ///< what the program has not
   bool draws = true;                                       ///< a plan draws the first state
   std::shared_ptr<const data::Tokenizer> tokenizer;        ///< null: tokens are bytes
   std::shared_ptr<const data::Tokens> tokens, validation;  ///< validation may be null: a part

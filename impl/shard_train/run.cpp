@@ -161,6 +161,7 @@ class Run {
     interchange::load(*job_.mapping, options_.import_from, trainer_.communicator(), job_.mesh,
                       job_.dims, job_.weights(trainer_));
     say("weights of " + options_.import_from);
+    for (const std::string& note : job_.import_notes) say("note: " + note);
   }
 
   void write_weights() {

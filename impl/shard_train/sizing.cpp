@@ -67,6 +67,7 @@ void read(const ir::Program& program, const std::string& flag, const Assignment&
 /// The sizes and consts from the imported model that the program has.
 void read_import(const ir::Program& program, const interchange::Numbers& foreign,
                  interchange::Numbers& to) {
+  to.notes = foreign.notes;
   for (const auto& [name, size] : foreign.sizes) to.sizes[name] = size;
   for (const auto& [name, value] : foreign.consts)
     if (const auto own = program.consts.find(name);
