@@ -71,6 +71,8 @@ TEST_F(Configurations, ThatDoNotDivideGetTheNearestSizes) {
   EXPECT_TRUE(result.says("the nearest sizes that divide: K=6, K=9")) << result.out;
   EXPECT_TRUE(result.says("meshes that do divide: d=8,t=4; d=8,t=2\n")) << result.out;
   EXPECT_FALSE(result.says("per device")) << "without B there are no numbers: " << result.out;
+  const Result large = check(llama, {"--mesh", "d=2048,t=3"});
+  EXPECT_TRUE(large.says("meshes that do divide: d=2048,t=2; d=1024,t=4\n")) << large.out;
   const Result vocabulary = check(gpt2, {"--mesh", "d=8,t=4"});
   EXPECT_EQ(vocabulary.code, 3);
   EXPECT_TRUE(vocabulary.says("the nearest sizes that divide: V=50256, V=50260")) << vocabulary.out;

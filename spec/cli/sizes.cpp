@@ -252,13 +252,30 @@ class Fit {
     return true;
   }
 
+  /// The numbers of devices, up to twice the axis's own, that divide each dim which it splits.
+  std::vector<int64_t> candidates(const Axis& axis) const {
+    constexpr int64_t most_devices = 1 << 20;
+    int64_t all = 0;
+    for (const PlanReport& plan : checked_.plans())
+      for (const Divisibility& each : plan.conditions) try {
+          if (!plan.imported && std::count(each.axes.begin(), each.axes.end(), axis) > 0)
+            all = std::gcd(all, program_.size(split_dim(each), sizes_));
+        } catch (const std::domain_error&) {
+          continue;  // a size that is not given
+        }
+    const int64_t own = sizes_.at(axis);
+    std::vector<int64_t> numbers;
+    for (int64_t n = 2; all > 0 && n <= most_devices && n - own <= own; ++n)
+      if (all % n == 0 && n != own) numbers.push_back(n);
+    return numbers;
+  }
+
   /// The two nearest that divide, with one or two axes smaller or larger: "d=8,t=4; d=8,t=2".
   std::string nearest_meshes() const {
-    constexpr int64_t most_devices_of_axis = 128;
     constexpr int most_changed = 2, most_tries = 20000;
-    std::vector<Axis> axes;
+    std::vector<std::pair<Axis, std::vector<int64_t>>> axes;
     for (const auto& [axis, info] : program_.axes)
-      if (!info.size && sizes_.count(axis)) axes.push_back(axis);
+      if (!info.size && sizes_.count(axis)) axes.emplace_back(axis, candidates(axis));
     std::vector<std::pair<double, std::string>> found;
     int tries = 0;
     const auto change = [&](auto& self, size_t at, int changed, double far, cost::Sizes sizes) {
@@ -268,12 +285,12 @@ class Fit {
         return;
       }
       self(self, at + 1, changed, far, sizes);
-      const int64_t own = sizes_.at(axes[at]);
-      if (changed == most_changed || own > most_devices_of_axis) return;
-      for (int64_t n = 2; n <= 2 * own; ++n) {
-        if (n == own) continue;
-        sizes[axes[at]] = n;
-        const double ratio = static_cast<double>(n) / static_cast<double>(own);
+      if (changed == most_changed) return;
+      const auto& [axis, numbers] = axes[at];
+      const auto own = static_cast<double>(sizes_.at(axis));
+      for (const int64_t n : numbers) {
+        sizes[axis] = n;
+        const double ratio = static_cast<double>(n) / own;
         self(self, at + 1, changed + 1, far + std::abs(std::log(ratio)), sizes);
       }
     };
