@@ -18,6 +18,7 @@ const std::string folder = "<models>/";
 /// several rows have the same type, the first one whose mapping fits the configuration is used.
 struct Row {
   const char *model_type, *mapping, *program, *plan;
+  const char *padded = nullptr, *padded_plan = "";
 };
 constexpr Row families[] = {
     {"llama", "llama3.hf.json", "llama_train.shard", "train_step_sharded"},
@@ -32,7 +33,8 @@ constexpr Row families[] = {
     {"deepseek_v2", "deepseek2_236b.hf.json", "deepseek2_236b.shard", "train_step_sharded"},
     {"deepseek_v3", "deepseek3.hf.json", "deepseek3.shard", "train_step_sharded"},
     {"deepseek_v3", "moonlight.hf.json", "moonlight.shard", "train_step_sharded"},
-    {"gpt2", "gpt2.hf.json", "gpt2_tensor_parallel.shard", "train_step_f"}};
+    {"gpt2", "gpt2.hf.json", "gpt2_tensor_parallel.shard", "train_step_f", "gpt2_padded.shard",
+     "train_step_w"}};
 
 const std::string* text_of(const std::vector<std::pair<std::string, std::string>>& files,
                            const std::string& name) {
@@ -92,13 +94,17 @@ Family family_of(const std::string& path, const std::string& text) {
     const std::string* model = text_of(embedded_models(), wanted.substr(folder.size()));
     return model ? std::optional(*model) : std::nullopt;
   };
-  return {folder + row->program,
-          row->plan,
-          reader,
-          std::move(numbers.sizes),
-          std::move(numbers.consts),
-          row->model_type,
-          std::move(numbers.notes)};
+  Family family;
+  family.path = folder + row->program;
+  family.plan = row->plan;
+  family.reader = reader;
+  family.sizes = std::move(numbers.sizes);
+  family.consts = std::move(numbers.consts);
+  family.name = row->model_type;
+  if (row->padded) family.padded_path = folder + row->padded;
+  family.padded_plan = row->padded_plan;
+  family.notes = std::move(numbers.notes);
+  return family;
 }
 
 }  // namespace shardproof::check_sharding

@@ -18,12 +18,16 @@ namespace check_sharding {
 
 /// The contents of a configuration.
 struct Family {
-  std::string path;                ///< of its program: "<models>/llama_train.shard"
-  Name plan;                       ///< the training step to report on
-  FileReader reader;               ///< finds the embedded models
-  std::map<Name, int64_t> sizes;   ///< from the configuration
-  std::map<Name, double> consts;   ///< from the configuration
-  std::string name;                ///< "llama"
+  std::string path;               ///< of its program: "<models>/llama_train.shard"
+  Name plan;                      ///< the training step to report on
+  FileReader reader;              ///< finds the embedded models
+  std::map<Name, int64_t> sizes;  ///< from the configuration
+  std::map<Name, double> consts;  ///< from the configuration
+  std::string name;               ///< "llama"
+  /// The program and the step whose vocabulary is stored with padding, if there is one: for meshes
+  /// that do not divide it.
+  std::string padded_path;
+  Name padded_plan;
   std::vector<std::string> notes;  ///< what the configuration has and the program has not
 };
 

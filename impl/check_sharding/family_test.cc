@@ -73,9 +73,28 @@ TEST_F(Configurations, ThatDoNotDivideGetTheNearestSizes) {
   EXPECT_FALSE(result.says("per device")) << "without B there are no numbers: " << result.out;
   const Result large = check(llama, {"--mesh", "d=2048,t=3"});
   EXPECT_TRUE(large.says("meshes that do divide: d=2048,t=2; d=1024,t=4\n")) << large.out;
-  const Result vocabulary = check(gpt2, {"--mesh", "d=8,t=4"});
+  std::string other = llama;
+  other.replace(other.find("128256"), 6, "128257");
+  const Result vocabulary = check(other, {"--mesh", "d=8,t=4"});
   EXPECT_EQ(vocabulary.code, 3);
-  EXPECT_TRUE(vocabulary.says("the nearest sizes that divide: V=50256, V=50260")) << vocabulary.out;
+  EXPECT_TRUE(vocabulary.says("the nearest sizes that divide: V=128256, V=128260"))
+      << vocabulary.out;
+}
+
+/// Where there is a program that stores the vocabulary with padding, and only there.
+TEST_F(Configurations, WhoseVocabularyDoesNotDivideArePadded) {
+  const Result padded = check(gpt2, {"--mesh", "d=8,t=4", "--set", "B=8,L=64"});
+  EXPECT_EQ(padded.code, 0) << padded.out;
+  for (const char* text : {"V=50257; proved in spec/models/gpt2_padded.shard\n",
+                           "proved   train_step_w implements train_step ", "  memory  ",
+                           "note: V does not divide, and is stored with W=50260\n"})
+    EXPECT_TRUE(padded.says(text)) << text << "\n" << padded.out;
+  const Result whole = check(gpt2, {"--mesh", "d=8,t=1"});
+  EXPECT_TRUE(whole.says("proved in spec/models/gpt2_tensor_parallel.shard\n")) << whole.out;
+  const Result heads = check(gpt2, {"--mesh", "d=8,t=5"});
+  EXPECT_EQ(heads.code, 3);
+  EXPECT_TRUE(heads.says("|t| = 5 does not divide |H| = 12")) << heads.out;
+  EXPECT_FALSE(heads.says("does not divide |V|")) << heads.out;
 }
 
 /// The configuration of Llama with another architecture, type and entries.

@@ -182,6 +182,11 @@ TEST(TestPlans, KernelsOfTrustedPlansAreHeldToTheirModels) {
   const Tested gone = test(trusted, {"--kernel", "no_such_name=" SHARDPROOF_TEST_KERNELS});
   EXPECT_EQ(gone.code, 3);
   EXPECT_NE(gone.err.find("has no function no_such_name"), std::string::npos) << gone.err;
+  const Tested other = test(trusted, {"--kernel", "gives_up=" SHARDPROOF_TEST_KERNELS});
+  EXPECT_EQ(other.code, 3);
+  EXPECT_TRUE(other.says(
+      "--kernel gives_up: no trusted plan has this name\n  = trusted are NAME, own_part\n"))
+      << other.out;
   const Tested nameless = test(trusted, {"--kernel", "own_part"});
   EXPECT_EQ(nameless.code, 3);
   EXPECT_EQ(nameless.err,

@@ -19,7 +19,7 @@ bool full() { return std::getenv("SHARDPROOF_FULL") != nullptr; }
 /// minutes.
 bool small(const std::string& path) {
   if (path.find("/imported_gradient_concrete.") != path.npos) return false;
-  return path.find("/models/") == path.npos || path.find("/data_parallel.") != path.npos ||
+  return path.find("/spec/models/") == path.npos || path.find("/data_parallel.") != path.npos ||
          path.find("/pairwise_ffn.") != path.npos || path.find("/megatron_mlp.") != path.npos;
 }
 

@@ -194,6 +194,20 @@ class Fit {
     return std::move(diagnostics_);
   }
 
+  /// All products that must divide the dim, as one number.
+  int64_t step(const Dim& dim, int64_t least) const {
+    int64_t all = least;
+    for (const PlanReport& plan : checked_.plans())
+      for (const Divisibility& each : plan.conditions) {
+        if (plan.imported || split_dim(each) != dim) continue;
+        const auto n = known(each, sizes_) ? product(each.axes, sizes_) : std::nullopt;
+        int64_t next = 0;
+        if (!n || __builtin_mul_overflow(all / std::gcd(all, *n), *n, &next)) continue;
+        all = next;
+      }
+    return all;
+  }
+
  private:
   /// The dim whose local size a condition is about: the first factor of a group.
   static Dim split_dim(const Divisibility& condition) { return Dim{{condition.dim.factors.at(0)}}; }
@@ -301,20 +315,6 @@ class Fit {
     for (size_t i = 0; i < std::min<size_t>(found.size(), 2); ++i)
       text += (i > 0 ? "; " : "") + found[i].second;
     return text;
-  }
-
-  /// All products that must divide the dim, as one number.
-  int64_t step(const Dim& dim, int64_t least) const {
-    int64_t all = least;
-    for (const PlanReport& plan : checked_.plans())
-      for (const Divisibility& each : plan.conditions) {
-        if (plan.imported || split_dim(each) != dim) continue;
-        const auto n = known(each, sizes_) ? product(each.axes, sizes_) : std::nullopt;
-        int64_t next = 0;
-        if (!n || __builtin_mul_overflow(all / std::gcd(all, *n), *n, &next)) continue;
-        all = next;
-      }
-    return all;
   }
 
   std::vector<std::string> nearest_sizes(const Dim& dim, int64_t least, int64_t size) const {
@@ -452,6 +452,17 @@ Given given_sizes(const ir::Program& program, const Options& options) {
     if (info.size) given.sizes.emplace(axis, *info.size);
   check_devices(program, given);
   return given;
+}
+
+cost::Sizes with_padding(const CheckedProgram& checked, cost::Sizes sizes) {
+  for (const auto& [name, info] : checked.program().dims) {
+    const auto narrow = info.pads ? sizes.find(*info.pads) : sizes.end();
+    if (narrow == sizes.end() || sizes.count(name)) continue;
+    const int64_t n = Fit(checked, sizes).step(Dim{{name}}, 1);
+    if (int64_t wide = narrow->second; !__builtin_add_overflow(wide, n - 1, &wide))
+      sizes[name] = wide / n * n;
+  }
+  return sizes;
 }
 
 std::vector<Diagnostic> misfits(const CheckedProgram& checked, const cost::Sizes& sizes) {

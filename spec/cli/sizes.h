@@ -21,6 +21,9 @@ struct Given {
 /// impossible sizes are diagnostics.
 Given given_sizes(const ir::Program& program, const Options& options);
 
+/// Also the sizes of dims that pad another and are not given: the smallest that divide.
+cost::Sizes with_padding(const CheckedProgram& checked, cost::Sizes sizes);
+
 /// E0501 for each condition of the file's own plans that the sizes break, with the nearest sizes
 /// that do divide; E0106 for a requirement that does not hold, and for a dim that would have no
 /// size; what is wrong with a schedule beyond the sizes that it was run at; a note where a size is
