@@ -109,6 +109,8 @@ enum class Fault {
   case_of_any_sign,      // facts.cpp: u >= u - k v for any k
   case_product,          // cases.cpp: a product of signed values has the other sign
   case_alone,            // cases.cpp: the case u > 0 suffices
+  condition_holds,       // cases.cpp: the case in which a condition holds suffices
+  digits_apart,          // indicator.cpp: digits of any range are compared one by one
   closed_bound,          // intervals.cpp: x >= n is used as x > n
   nested_floor,          // step.cpp: floor((floor(u) + v) / n) = floor((u + v) / n) for every v
   max_of_power,          // max.cpp: max x^2 = (max x)^2 for x of any sign
@@ -117,6 +119,9 @@ enum class Fault {
   compared_increasing,   // comparison.cpp: step(F(u) - F(v)) = step(u - v) for every F
   interval_end,          // intervals.cpp: log(u) has the bounds of u
   exponential_sign,      // comparison.cpp: e^a + e^b is compared as e^a - e^b
+  exponential_factor,    // comparison.cpp: the factors of an exponential have logarithms
+  sign_of_power,         // comparison.cpp: x^2 has the sign of x
+  sign_of_product,       // comparison.cpp: a product is > 0 only if all of its factors are
   maximum_out_of_range,  // max.cpp: x[v] <= max x for every v
   maximum_of_two,        // max.cpp: maximum(max x, max y) = max |x| for every y
   log_of_negative,       // functions.cpp: any factor may leave a logarithm as -x

@@ -1,6 +1,6 @@
 // Case split on the sign of u: u > 0, u < 0, u = 0. In each case step(u) is a number and sqrt(u^2)
 // is u or -u; the rest may vanish. abs(x) = maximum(x, -x); max(x, 0) + log(1 + exp(-|x|)) = log(1
-// + exp(x)).
+// + exp(x)). Case split on a condition c inside functions: F([c]) is F(1) or F(0).
 #include "spec/algebra/cases.h"
 
 #include <algorithm>
@@ -64,43 +64,50 @@ std::optional<Nf> side_of_square(Engine& g, Nf e) {
 }
 
 /// The steps in e whose argument does not depend on an index that e binds; for the root of u^2,
-/// step(u).
+/// step(u). And such conditions inside functions.
 class Steps {
  public:
-  Steps(Engine& g, Nf e) : g_(g), free_(g.free_of(e)), has_step_(g, IsStep{g}) { collect(e); }
+  Steps(Engine& g, Nf e) : g_(g), free_(g.free_of(e)), has_step_(g, IsStep{g}) {
+    collect(e, false);
+  }
 
-  std::vector<AtomId> found;
+  std::vector<AtomId> found, conditions;
 
  private:
   struct IsStep {
     bool operator()(const Atom& a) const {
+      if (a.kind == AtomKind::eq0 || a.kind == AtomKind::le0) return g.budget.limit > 1;
       if (a.kind != AtomKind::app) return false;
       const TensorInfo& t = g.tensors[a.ref];
-      return t.op == Op::step || (t.op == Op::poly && side_of_square(g, Nf(t.body)).has_value());
+      return t.op == Op::step || (t.facts.boolean && g.budget.limit > 1) ||
+             (t.op == Op::poly && side_of_square(g, Nf(t.body)).has_value());
     }
     Engine& g;
   };
 
-  void collect(Nf e) {
+  void collect(Nf e, bool inside) {
     if (found.size() == 4 || !has_step_.in(e) || !seen_.insert(e.id).second) return;
     g_.tick();
     for (const Term& t : Poly(g_.terms(e)))
       for (const Factor& f : Mono(g_.factors(t.mono))) {
-        if (g_.is_op(f.atom, Op::step)) add(f.atom);
+        if (g_.is_op(f.atom, Op::step))
+          add(f.atom, found);
+        else if (inside && g_.budget.limit > 1 && g_.is_indicator(f.atom) && conditions.size() < 2)
+          add(f.atom, conditions);
         if (!can_be_rebuilt(g_, f.atom)) continue;
         const Nf body = opened(g_, f.atom, free_, nullptr);
         const auto side = g_.is_op(f.atom, Op::poly) ? side_of_square(g_, body) : std::nullopt;
         const auto step = side ? g_.single_atom(g_.step(*side)) : std::nullopt;
-        if (step && g_.is_op(*step, Op::step)) add(*step);
-        collect(body);
+        if (step && g_.is_op(*step, Op::step)) add(*step, found);
+        collect(body, true);
       }
   }
 
-  void add(AtomId step) {
-    const VarSet& vars = g_.atom_vars[step];
+  void add(AtomId one, std::vector<AtomId>& to) {
+    const VarSet& vars = g_.atom_vars[one];
     const bool bound =
         std::any_of(vars.begin(), vars.end(), [&](VarId v) { return !contains(free_, v); });
-    if (!bound && std::find(found.begin(), found.end(), step) == found.end()) found.push_back(step);
+    if (!bound && std::find(to.begin(), to.end(), one) == to.end()) to.push_back(one);
   }
 
   Engine& g_;
@@ -137,6 +144,12 @@ class Case {
     }
   }
 
+  /// The case in which a condition holds, or does not.
+  Case(Engine& g, AtomId condition, bool holds)
+      : g_(g), u_(g.of_atom(condition)), sign_(1), square_(u_), speaks_(g, Speaks{g, u_}) {
+    known_.push_back({condition, holds ? g.one : g.zero});
+  }
+
   Nf of(Nf e) {
     if (!speaks_.in(e)) return e;
     if (const auto done = done_.find(e.id); done != done_.end()) return done->second;
@@ -151,9 +164,13 @@ class Case {
   }
 
  private:
-  /// Finds terms with a leaf of u. Other terms do not change.
+  /// Finds terms with a leaf of u, or with u if it is a comparison. Other terms do not change.
   struct Speaks {
-    Speaks(Engine& g, Nf u) : g(g) { add(u); }
+    Speaks(Engine& g, Nf u) : g(g) {
+      add(u);
+      if (const auto only = g.single_atom(u); only && g.atoms[*only].kind != AtomKind::app)
+        comparison = g.atoms[*only].args.at(0);
+    }
     void add(Nf e) {
       if (!seen.insert(e.id).second) return;
       for (const Term& t : g.terms(e))
@@ -168,9 +185,11 @@ class Case {
         add(Nf(tensor.body));
     }
     bool operator()(const Atom& a) const {
-      return a.kind == AtomKind::app && leaves.contains(a.ref);
+      return a.kind == AtomKind::app ? leaves.contains(a.ref)
+                                     : comparison && a.args.size() == 1 && a.args[0] == *comparison;
     }
     Engine& g;
+    std::optional<Nf> comparison = {};
     std::unordered_set<TensorId> leaves = {};
     std::unordered_set<uint32_t> seen = {};
   };
@@ -244,9 +263,9 @@ class Case {
   /// Whether the facts from `first` on imply v > 0, or v <= 0 for `sign` -1. `strict`: a nonzero
   /// fact was already used.
   bool follows(Nf v, int sign, size_t first, bool strict) {
-    if (const auto n = g_.as_number(v)) {
+    if (const auto of_number = g_.sign_of_number(v)) {
       if (g_.fault == Fault::case_implied && first > 0) return true;
-      return n->sign() == sign || (n->is_zero() && (strict || sign < 0));
+      return *of_number == sign || (*of_number == 0 && (strict || sign < 0));
     }
     for (size_t i = first; i < facts_.size(); ++i)
       for (const Term& t : Poly(g_.terms(facts_[i].u))) {
@@ -311,17 +330,24 @@ class Case {
 bool each(Engine& g, Nf e, const std::function<bool(Nf)>& vanishes, size_t depth,
           const std::vector<Fact>& around) {
   if (g.terms(e).size() > 40) return false;
-  for (AtomId step : Steps(g, e).found) {
+  const Steps steps(g, e);
+  const auto gone = [&](Nf rest, const std::vector<Fact>& facts) {
+    return vanishes(rest) || (depth > 1 && each(g, rest, vanishes, depth - 1, facts));
+  };
+  for (AtomId step : steps.found) {
     bool all = true;
     for (int sign : {1, -1, 0}) {
       if (!all || (g.fault == Fault::case_alone && sign < 1)) break;
       std::vector<Fact> inside = around;
       inside.push_back({g.inner(step), sign});
-      const Nf rest = Case(g, step, inside).of(e);
-      all = vanishes(rest) || (depth > 1 && each(g, rest, vanishes, depth - 1, inside));
+      all = gone(Case(g, step, inside).of(e), inside);
     }
     if (all) return true;
   }
+  for (AtomId condition : steps.conditions)
+    if (gone(Case(g, condition, true).of(e), around) &&
+        (g.fault == Fault::condition_holds || gone(Case(g, condition, false).of(e), around)))
+      return true;
   return false;
 }
 

@@ -129,7 +129,9 @@ UnderSums under_sums(Engine& g, Nf e) {
 }
 
 /// e by rules that need two values of it at once.
-Nf united(Engine& g, Nf e) { return g.common_angles(g.unite_covers(g.unite_opposites(e))); }
+Nf united(Engine& g, Nf e) {
+  return g.common_angles(g.unite_covers(g.unite_opposites(g.compare_digits(e))));
+}
 
 /// The rest of e after terms with equal binder ranges cancel under one sum; 1 if some do not.
 Nf common_binder(Engine& g, Nf e) {
@@ -146,11 +148,13 @@ Nf common_binder(Engine& g, Nf e) {
   return sums.rest;
 }
 
-/// The range of a sum atom with one binder that occurs to the power 1; none otherwise.
-std::optional<Nf> single_range(Engine& g, const Factor& f) {
-  if (!g.is_op(f.atom, Op::sum) || !f.exponent.is_one()) return std::nullopt;
-  const TensorInfo& t = g.tensors[g.atoms[f.atom].ref];
-  return t.binders.size() == 1 ? std::optional<Nf>(t.binders[0]) : std::nullopt;
+/// The ranges of a sum atom that occurs to the power 1.
+std::vector<Nf> ranges_of_sum(Engine& g, const Factor& f) {
+  if (!g.is_op(f.atom, Op::sum) || !f.exponent.is_one()) return {};
+  return g.tensors[g.atoms[f.atom].ref].binders;
+}
+bool is_in(const std::vector<Nf>& all, Nf one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
 }
 
 /// Splits every sum over `big` into a sum over `small` and a sum over the rest.
@@ -159,18 +163,22 @@ Nf split_range(Engine& g, Nf e, Nf big, Nf small) {
   for (const Term& t : Poly(g.terms(e))) {
     const Mono m = g.factors(t.mono);
     size_t i = 0;
-    while (i < m.size() && single_range(g, m[i]) != std::optional<Nf>(big)) ++i;
+    while (i < m.size() && !is_in(ranges_of_sum(g, m[i]), big)) ++i;
     if (i == m.size()) {
       total = g.add(total, g.monomial(t.mono, t.coef));
       continue;
     }
     const Atom a = g.atoms[m[i].atom];
-    VarSet binder, avoid = g.free_of(e);
-    Nf body = g.open(a.ref, a.args, avoid, &binder);
-    avoid.push_back(binder[0]);
-    VarId u = g.scratch(small, avoid), w = g.scratch(g.sub(big, small), avoid);
-    Nf low = g.sum({u}, g.substitute(body, {{binder[0], g.var(u)}}));
-    Nf high = g.sum({w}, g.substitute(body, {{binder[0], g.add(g.var(w), small)}}));
+    VarSet binders, avoid = g.free_of(e);
+    const Nf body = g.open(a.ref, a.args, avoid, &binders);
+    avoid = set_union(avoid, binders);
+    const VarId cut = *std::find_if(binders.begin(), binders.end(),
+                                    [&](VarId v) { return g.vars[v].range == big; });
+    const VarSet others = set_minus(binders, {cut});
+    const VarId u = g.scratch(small, avoid), w = g.scratch(g.sub(big, small), avoid);
+    const Nf low = g.sum(set_union(others, {u}), g.substitute(body, {{cut, g.var(u)}}));
+    const Nf high =
+        g.sum(set_union(others, {w}), g.substitute(body, {{cut, g.add(g.var(w), small)}}));
     total = g.add(total, g.mul(g.fix(without(m, i), t.coef), g.add(low, high)));
   }
   return total;
@@ -183,9 +191,8 @@ bool vanishes_in_pieces(Engine& g, Nf e, int depth) {
   std::vector<Nf> ranges;
   for (const Term& t : Poly(g.terms(e)))
     for (const Factor& f : Mono(g.factors(t.mono)))
-      if (auto r = single_range(g, f);
-          r && std::find(ranges.begin(), ranges.end(), *r) == ranges.end())
-        ranges.push_back(*r);
+      for (Nf range : ranges_of_sum(g, f))
+        if (!is_in(ranges, range)) ranges.push_back(range);
   if (ranges.size() > 6) return false;
   for (Nf big : ranges)
     for (Nf small : ranges)
@@ -234,11 +241,15 @@ bool on_each_side(Engine& g, Nf e, int depth) {
 /// Case split on signs; also under a sum, where the signs depend on the index.
 bool in_each_case_of_entries(Engine& g, Nf residue) {
   const auto done = [&](Nf rest) { return by_cases(g, rest, 1); };
-  if (in_each_case(g, residue, done)) return true;
+  const auto in_cases = [&](Nf e) {
+    if (in_each_case(g, e, done)) return true;
+    const Nf split = g.split_products(e);
+    return split != e && (done(split) || in_each_case(g, split, done));
+  };
+  if (in_cases(residue)) return true;
   const UnderSums sums = under_sums(g, residue);
-  return sums.rest == g.zero && std::all_of(sums.bodies.begin(), sums.bodies.end(), [&](Nf body) {
-           return done(body) || in_each_case(g, body, done);
-         });
+  return sums.rest == g.zero && std::all_of(sums.bodies.begin(), sums.bodies.end(),
+                                            [&](Nf body) { return done(body) || in_cases(body); });
 }
 
 /// Whether e vanishes once the functions in it are one if their arguments are. Not at limit 1: an

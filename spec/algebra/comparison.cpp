@@ -1,5 +1,6 @@
 // Normalizes terms of which only the sign counts: 1 - 1/s becomes s - 1 for s > 0, sqrt(x) - 3
 // becomes x - 9, and exp(x) - exp(y) becomes x - y.
+#include <algorithm>
 #include <map>
 
 #include "spec/algebra/engine.h"
@@ -65,20 +66,43 @@ std::optional<Nf> Engine::argument_of(Op op, Rational n) {
   return std::nullopt;
 }
 
-/// log of a term that is a product of exponentials, without its coefficient; 0 for a number.
+/// log of a term that is a product of exponentials and other values > 0, without its coefficient; 0
+/// for a number.
 std::optional<Nf> Engine::exponent_of(const Term& t) {
   Nf exponent = zero;
   for (const Factor& f : Mono(factors(t.mono))) {
-    if (!is_op(f.atom, Op::exp)) return std::nullopt;
-    exponent = add(exponent, scale(inner(f.atom), f.exponent));
+    if (!positive_atom(f.atom) && fault != Fault::exponential_factor) return std::nullopt;
+    const Nf of = is_op(f.atom, Op::exp) ? inner(f.atom) : log(of_atom(f.atom));
+    exponent = add(exponent, scale(of, f.exponent));
   }
   return exponent;
+}
+
+/// u with the sign that it has, but with x for its factors x^3, and sqrt(x) where x is never < 0.
+Nf Engine::with_least_powers(Nf u) {
+  const Content parts = content(u, true);
+  const auto is_one = [](const Factor& f) { return f.exponent.is_one(); };
+  if (std::all_of(parts.common.begin(), parts.common.end(), is_one)) return u;
+  Nf result = scale(parts.body, parts.coef);
+  for (const Factor& f : parts.common) {
+    const bool whole = f.exponent.is_integer(), even = whole && f.exponent.num % 2 == 0;
+    const Nf base = is_op(f.atom, Op::poly) ? inner(f.atom) : of_atom(f.atom);
+    const bool least = f.exponent.sign() > 0 && (nonnegative_atom(f.atom, 1) || (whole && !even) ||
+                                                 fault == Fault::sign_of_power);
+    result = mul(result, least ? base : pow(base, f.exponent));
+  }
+  return result;
 }
 
 /// a - b + log(p / q) for u = p e^a - q e^b, with p and q of one sign.
 std::optional<Nf> Engine::without_exponentials(Nf u) {
   const Poly both = terms(u);
   if (both.size() != 2) return std::nullopt;
+  const auto has_exponential = [&](const Term& t) {
+    const Mono& m = factors(t.mono);
+    return std::any_of(m.begin(), m.end(), [&](const Factor& f) { return is_op(f.atom, Op::exp); });
+  };
+  if (!has_exponential(both[0]) && !has_exponential(both[1])) return std::nullopt;
   const bool opposite = both[0].coef.sign() != both[1].coef.sign();
   if (!opposite && fault != Fault::exponential_sign) return std::nullopt;
   const auto a = exponent_of(both[0]), b = exponent_of(both[1]);
@@ -128,6 +152,55 @@ std::optional<Nf> Engine::without_increasing(Nf u) {
   return against ? std::optional(scale(sub(inner(*f), *against), scale_of.sign())) : std::nullopt;
 }
 
+/// [u > 0] for a product: [a b > 0] = [a > 0] [b > 0] + [a < 0] [b < 0]. None for one factor, or
+/// with factors of which a power has no sign that is known from them.
+std::optional<Nf> Engine::step_of_product(Nf u) {
+  constexpr size_t most_factors = 3;
+  const Content parts = content(u, true);
+  std::vector<Nf> odd;
+  Nf defined = one, below = zero;  // all factors are not 0; an odd number of them is < 0
+  for (const Factor& f : parts.common) {
+    if (positive_atom(f.atom)) continue;
+    if (!f.exponent.is_integer() || f.exponent.sign() < 0) return std::nullopt;
+    const Nf base = is_op(f.atom, Op::poly) ? inner(f.atom) : of_atom(f.atom);
+    if (f.exponent.num % 2 == 0)
+      defined = mul(defined, sub(one, eq0(base)));
+    else
+      odd.push_back(base);
+  }
+  const auto sign = as_number(parts.body);
+  if (!sign) odd.push_back(parts.body);
+  if (odd.empty() || odd.size() + (defined == one ? 0 : 1) < 2 || odd.size() > most_factors)
+    return std::nullopt;
+  Nf above = one;
+  for (Nf each : odd) {
+    const Nf p = step(each), n = step(scale(each, -1));
+    const Nf same = add(mul(above, p), mul(below, n));
+    if (fault != Fault::sign_of_product) below = add(mul(above, n), mul(below, p));
+    above = same;
+  }
+  return mul(defined, sign && sign->sign() < 0 ? below : above);
+}
+
+/// e with the signs of products that are compared with 0 as those of their factors.
+Nf Engine::split_products(Nf e) {
+  Nf result = zero;
+  for (const Term& t : Poly(terms(e))) {
+    Mono kept;
+    Nf product = one;
+    for (const Factor& f : Mono(factors(t.mono))) {
+      const bool compares = is_op(f.atom, Op::step) && f.exponent.sign() > 0;
+      if (const auto signs = compares ? step_of_product(inner(f.atom)) : std::nullopt)
+        product = mul(product, *signs);
+      else
+        kept.push_back(f);
+    }
+    result = add(result, product == one ? monomial(t.mono, t.coef)
+                                        : mul(product, fix(std::move(kept), t.coef)));
+  }
+  return result;
+}
+
 /// Scales u to coefficients that do not depend on a factor n: if they differ by orders of
 /// magnitude, the greatest becomes 1.
 Nf Engine::in_units(Nf u) {
@@ -152,7 +225,7 @@ Nf Engine::same_sign(Nf u) {
     Nf other = u;
     if (const auto exponents = without_exponentials(other)) return same_sign(*exponents);
     if (const auto arguments = without_increasing(other)) return same_sign(*arguments);
-    if (terms(u).size() < 2) return u;
+    if (terms(u).size() < 2) return with_least_powers(u);
     other = content(u, false).body;  // else the squares of small numbers overflow
     if (const auto cleared = without_denominators(other)) other = *cleared;
     if (const auto squares = without_roots(other)) other = *squares;

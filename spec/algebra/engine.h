@@ -183,6 +183,8 @@ struct Engine {
   Nf exp(Nf u);
   Nf exp_group(Nf u);
   Nf log(Nf u);
+  Rational odd_power(const Mono& factors) const;
+  Nf log_of_any_sign(const Mono& factors, Rational coef);
   Nf sigmoid(Nf u);
   Nf step(Nf u);
   /// A term with the same sign as u, without some denominators and roots. comparison.cpp
@@ -192,10 +194,13 @@ struct Engine {
   std::optional<Nf> magnitude_of_choice(Nf u);  // choice.cpp
   std::optional<Nf> without_denominators(Nf u);
   std::optional<Nf> without_roots(Nf u);
+  Nf with_least_powers(Nf u);
   std::optional<Nf> without_increasing(Nf u);
   std::optional<Nf> argument_of(Op op, Rational n);
   std::optional<Nf> exponent_of(const Term& t);
   std::optional<Nf> without_exponentials(Nf u);
+  std::optional<Nf> step_of_product(Nf u);
+  Nf split_products(Nf e);
   /// The atom step(u), or step(-u) with `flipped`. The positive content of u is removed first.
   Nf step_atom(Nf u, bool* flipped);
   Nf floor(Nf u);
@@ -231,6 +236,8 @@ struct Engine {
   Nf indicator(AtomKind kind, Nf e);
   Nf strip_iota(Nf e);
   std::optional<Nf> split_radix(AtomKind kind, Nf e);
+  std::optional<Nf> split_digits(Nf e);
+  Nf compare_digits(Nf e);
   std::optional<Nf> by_conditions(AtomKind kind, Nf e);
   std::optional<bool> chooses_greater(AtomId c, Nf on, Nf off);
   std::optional<Nf> as_extremum(Nf condition, Nf on, Nf off);
@@ -258,7 +265,8 @@ struct Engine {
     // Counts can double at each level of nested tensors: they saturate here.
     static constexpr int most = 1 << 24;
     int forwards = 0, backwards = 0;  // uses of x[v] and of x[|v| - 1 - v]
-    int along = 0, against = 0;       // [v <= w] and [v <= |v| - 1 - w]; they break ties
+    // [v <= w] and [v <= |v| - 1 - w], and v and |v| - 1 - v as numbers; they break ties
+    int along = 0, against = 0;
     void add(const Reads& inner);
     bool turned() const { return backwards != forwards ? backwards > forwards : against > along; }
     bool ties() const { return backwards == forwards && against == along && backwards + against; }
@@ -291,6 +299,7 @@ struct Engine {
   Interval bounds_of_function(Op op, Nf u);
   int interval_nesting = 0;
   bool bounded_below(Nf e, bool strict);
+  std::optional<int> sign_of_number(Nf e);
 
   // squares.cpp
   std::unordered_map<uint32_t, bool> squares;  ///< expanded sums of squares; whether they are > 0

@@ -1,6 +1,7 @@
 // exp, log, sigmoid and odd or even functions; each argument becomes a derived tensor.
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "spec/algebra/engine.h"
 
@@ -148,14 +149,7 @@ Nf Engine::log(Nf u) {
       }
     }
     if (rest.empty() && inside.is_one()) return result;
-    if (rest.size() == 1 && inside.is_one() &&
-        (!rest[0].exponent.is_integer() ||
-         (fault == Fault::log_of_power && rest[0].exponent != Rational(1)))) {
-      const AtomId a = rest[0].atom;  // a root is defined only for a base >= 0
-      const Nf base = is_op(a, Op::poly) ? inner(a) : of_atom(a);
-      return add(result, scale(log(base), rest[0].exponent));
-    }
-    return add(result, lift(Op::log, {}, monomial(mono(rest), inside)));
+    return add(result, log_of_any_sign(rest, inside));
   }
   if (const auto w = complement_of_sigmoid(u)) return scale(log(add(one, exp(*w))), -1);
   const Nf power = least_exponential(u);
@@ -163,6 +157,41 @@ Nf Engine::log(Nf u) {
   const Content c = content(u, false);
   const Nf outside = mul(power, fix(c.common, c.coef)), inside = lift(Op::log, {}, c.body);
   return outside == one ? inside : add(log(outside), inside);
+}
+
+/// The greatest odd k for which m is n^k; negative if all exponents are.
+Rational Engine::odd_power(const Mono& m) const {
+  int64_t common = 0;
+  bool falls = true;
+  for (const Factor& f : m) {
+    if (!f.exponent.is_integer()) return 1;
+    common = std::gcd(common, f.exponent.num);
+    falls = falls && f.exponent.sign() < 0;
+  }
+  while (common > 0 && common % 2 == 0 && fault != Fault::log_of_power) common /= 2;
+  return falls ? -common : common;
+}
+
+/// log of a product of factors of any sign: log(n^k) is k log(n) for a root, which is defined only
+/// for n >= 0, and for an odd k, since n^k > 0 only where n > 0.
+Nf Engine::log_of_any_sign(const Mono& m, Rational coef) {
+  const auto base = [&](const Factor& f) {
+    return is_op(f.atom, Op::poly) ? inner(f.atom) : of_atom(f.atom);
+  };
+  const bool is_sign = coef.is_one() || coef == Rational(-1), alone = m.size() == 1;
+  if (alone && coef.is_one() && !m[0].exponent.is_integer())
+    return scale(log(base(m[0])), m[0].exponent);
+  if (m.empty() || !is_sign) return lift(Op::log, {}, monomial(mono(m), coef));
+  const Rational power = odd_power(m);
+  if (alone && power == m[0].exponent && !power.is_one())
+    return scale(log(scale(base(m[0]), coef)), power);
+  Mono least = m, inverse;
+  for (Factor& f : least) f.exponent = f.exponent / power;
+  for (const Factor& f : least) inverse.push_back({f.atom, -f.exponent});
+  const Nf plus = lift(Op::log, {}, monomial(mono(least), coef));
+  if (alone) return scale(plus, power);
+  const Nf minus = lift(Op::log, {}, monomial(mono(inverse), coef));
+  return older(minus, plus) ? scale(minus, -power) : scale(plus, power);
 }
 
 /// w, if u is 1 - sigmoid(w) = sigmoid(-w).

@@ -1,5 +1,7 @@
 // Lower bounds of sums of bounded values: 1 - u > 0 for u = uniform(..), 2 - x - y >= 0 for x, y
 // <= 1.
+#include <cmath>
+
 #include "spec/algebra/engine.h"
 
 namespace shardproof::algebra {
@@ -114,8 +116,31 @@ Interval Engine::bounds_of(Nf e) {
   return sum;
 }
 
+/// The sign of a number, or of a sum of numbers and multiples of their logarithms. None if rounding
+/// could decide it.
+std::optional<int> Engine::sign_of_number(Nf e) {
+  constexpr double rounding = 1e-12;
+  double sum = 0, size = 0;
+  if (const auto n = as_number(e)) return n->sign();
+  for (const Term& t : terms(e)) {
+    const Mono& m = factors(t.mono);
+    double value = t.coef.value();
+    if (!m.empty()) {
+      const auto of = m.size() == 1 && m[0].exponent.is_one() && is_op(m[0].atom, Op::log)
+                          ? as_number(Nf(tensors[atoms[m[0].atom].ref].body))
+                          : std::nullopt;
+      if (!of || of->sign() <= 0) return std::nullopt;
+      value *= std::log(of->value());
+    }
+    sum += value, size += std::fabs(value);
+  }
+  if (std::fabs(sum) <= rounding * size) return std::nullopt;
+  return sum < 0 ? -1 : 1;
+}
+
 /// Whether e > 0 (`strict`) or e >= 0 follows from the bounds of its terms.
 bool Engine::bounded_below(Nf e, bool strict) {
+  if (const auto sign = sign_of_number(e)) return *sign > 0 || (*sign == 0 && !strict);
   const Interval of = bounds_of(e);
   if (!of.low) return false;
   return of.low->sign() > 0 || (of.low->is_zero() && (of.above || !strict));

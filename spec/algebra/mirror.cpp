@@ -1,6 +1,6 @@
 // Reversal of sums: Sum_v f(v) = Sum_v f(|v| - 1 - v). Chooses the direction in which most
-// tensors read the index forwards, else most comparisons do; for a tie, the form that was
-// interned first.
+// tensors read the index forwards, else most comparisons and numbers do; for a tie, the form that
+// was interned first.
 #include <algorithm>
 
 #include "spec/algebra/engine.h"
@@ -55,7 +55,9 @@ Engine::Reads Engine::reads(Nf e, VarId v) {
         const Nf index = atom.args[i];
         if (!mentions(index, v)) continue;
         const int way = direction(index, v);
-        if (opens && way > 0 && is_single(index) && terms(index)[0].coef.is_one()) {
+        if (tensor.op == Op::iota) {
+          ++(way < 0 ? all.against : all.along);  // a number: it is turned as easily
+        } else if (opens && way > 0 && is_single(index) && terms(index)[0].coef.is_one()) {
           const auto place = static_cast<uint32_t>(i);
           all.add(reads(tensor.body, slot(VarInfo::param, place, tensor.ranges[i])));
         } else if (way != 0) {

@@ -1,5 +1,6 @@
 // The order of a row: strictly increasing functions of its entries do not change it.
 #include <algorithm>
+#include <map>
 
 #include "spec/algebra/engine.h"
 
@@ -25,13 +26,26 @@ struct Row {
 
   bool varies(const VarSet& free) const { return g.mentions_any(free, over); }
 
+  /// e times the denominators > 0 that all entries share.
+  Nf without_denominators(Nf e) {
+    std::map<AtomId, Rational> least;
+    for (const Term& t : Poly(g.terms(e)))
+      for (const Factor& f : Mono(g.factors(t.mono)))
+        if (f.exponent.sign() < 0 && !varies(g.atom_vars[f.atom]) &&
+            (g.positive_atom(f.atom) || g.fault == Fault::order_factor))
+          if (Rational& known = least[f.atom]; f.exponent < known) known = f.exponent;
+    for (const auto& [atom, exponent] : least) e = g.mul(e, g.atom_power(atom, -exponent));
+    return e;
+  }
+
   /// Removes terms, and factors > 0, that all entries share.
   Nf without_common(Nf e) {
     Poly kept;
     for (const Term& t : g.terms(e))
       if (varies(g.mono_vars[t.mono])) kept.push_back(t);
     if (kept.empty()) return g.zero;
-    const Engine::Content content = g.content(g.poly(kept), g.fault == Fault::order_factor);
+    const Engine::Content content =
+        g.content(without_denominators(g.poly(kept)), g.fault == Fault::order_factor);
     Mono own;
     for (const Factor& f : content.common)
       if (varies(g.atom_vars[f.atom])) own.push_back(f);

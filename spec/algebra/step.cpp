@@ -39,9 +39,11 @@ Nf Engine::relu(Nf u) {
   if (const Content parts = content(u, false); !integer(u) && integer(parts.body))
     return mul(fix(parts.common, parts.coef), relu(parts.body));
   bool flipped = false;
-  Nf s = step_atom(integer(u) ? strip_iota(u) : u, &flipped);
-  if (integer(u)) {  // the same choice of sign, with the integer indicator
-    Nf w = flipped ? scale(u, -1) : u, kept = mul(w, sub(one, le0(w)));
+  const Nf s = step_atom(integer(u) ? strip_iota(u) : u, &flipped);
+  const Nf body = integer(u) ? u : content(same_sign(u), false).body;
+  if (integer(body)) {  // the same choice of sign, with the integer indicator
+    const Nf kept =
+        mul(flipped ? scale(u, -1) : u, sub(one, le0(flipped ? scale(body, -1) : body)));
     return flipped ? add(u, kept) : kept;
   }
   return flipped ? sub(u, mul(u, s)) : mul(u, s);
@@ -171,6 +173,9 @@ Nf Engine::iota(Nf index) {
     (has_index ? moving : constant) = add(has_index ? moving : constant, monomial(t.mono, t.coef));
   }
   if (moving == zero) return constant;
+  const Poly all = terms(moving);
+  if (std::all_of(all.begin(), all.end(), [](const Term& t) { return t.coef.sign() < 0; }))
+    return sub(constant, iota(scale(moving, -1)));
   TensorId t = tensor({Op::iota, "iota", {}, {}, {}, {}, {true, false, {}, false}, {}}, "iota");
   return add(constant, app(t, {moving}));
 }
