@@ -1,8 +1,12 @@
 #include "impl/beside_oracle/random_cases.h"
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 
 #include "impl/beside_oracle/first_op.h"
+#include "spec/check/literals.h"
+#include "spec/ir/walk.h"
 
 namespace shardproof::beside {
 namespace {
@@ -142,6 +146,30 @@ Failure failure_of(const Seen& seen, const CaseOptions& options) {
   return failure;
 }
 
+/// Sizes at the whole numbers of the program, of the dims whose positions or size the plan reads: a
+/// window of 8 is seen at 9 positions.
+std::vector<std::pair<Name, int64_t>> sizes_at_numbers(const PlanCase& one) {
+  constexpr double largest = 32;
+  const ir::Program& program = *one.unit.program;
+  std::set<Name> dims;
+  for_each_instr(one.unit.plan().body, [&](const ir::Instr& instr) {
+    Dim dim;
+    if (const auto* iota = std::get_if<ir::Iota>(&instr.op))
+      dim = iota->created.shape.dims.at(iota->dim).dim;
+    if (const auto* size = std::get_if<ir::SizeOf>(&instr.op); size && !size->axis)
+      dim = Dim{{size->name}};
+    if (!dim.factors.empty())
+      for (const Name& name : program.base(dim)) dims.insert(name);
+  });
+  std::vector<std::pair<Name, int64_t>> sizes;
+  for (const double number : numbers_of(program, one.unit.plan()))
+    for (const Name& dim : dims)
+      if (number >= 2 && number <= largest && number == std::floor(number))
+        for (const double size : {number + 1, 2 * number})
+          sizes.emplace_back(dim, static_cast<int64_t>(size));
+  return sizes;
+}
+
 }  // namespace
 
 Outcome run_random_cases(PlanCase one, const std::vector<Divisibility>& conditions,
@@ -150,11 +178,19 @@ Outcome run_random_cases(PlanCase one, const std::vector<Divisibility>& conditio
   options.numbers_assumed = options.numbers_assumed || takes_terms_of_sums(one);
   Outcome outcome;
   const MeshWish wish{.given = options.given};
+  const auto at_numbers = sizes_at_numbers(one);
   const unsigned first = options.seed * 1000;
   const auto most = static_cast<unsigned>(4 * options.cases + 20);
   for (unsigned seed = first; outcome.cases < options.cases && seed < first + most; ++seed) {
     const bool ties = seed % 2 == 1 && !options.numbers_assumed && !options.kernel;
-    const auto wanted = draw(one, conditions, seed, ties, wish);
+    auto wanted = std::optional<Tensors>();
+    if (seed % 3 == 2 && !at_numbers.empty()) try {
+        MeshWish large = wish;
+        large.given.insert(at_numbers[seed / 3 % at_numbers.size()]);
+        wanted = draw(one, conditions, seed, ties, large);
+      } catch (const PlanError&) {  // the conditions do not allow this size
+      }
+    if (!wanted) wanted = draw(one, conditions, seed, ties, wish);
     if (!wanted) continue;
     if (!ties && !would_see_a_factor(*wanted, rounding_bounds(one, *wanted).f32)) continue;
     try {

@@ -193,6 +193,17 @@ TEST(TestPlans, KernelsOfTrustedPlansAreHeldToTheirModels) {
             "error: --kernel own_part: write the kernel's shared object, PLAN=LIB.so\n");
 }
 
+/// At fewer than 9 positions both windows hold everything.
+TEST(TestPlans, SizesReachTheNumbersOfTheFile) {
+  const Tested window = test(
+      "mesh t\ndim B L\n"
+      "fn f(x: f32[B L]) -> f32[B] { return sum(\"B L -> B\", where(iota(\"L\") < 8, x, 0)) }\n"
+      "plan p implements f(x: f32[B/t L]) -> f32[B/t] "
+      "{ return sum(\"B/t L -> B/t\", where(iota(\"L\") <= 8, x, 0)) }\n");
+  EXPECT_EQ(window.code, 1) << window.out;
+  EXPECT_TRUE(window.says("smallest case: t=1, B=1 L=9\n")) << window.out;
+}
+
 TEST(TestPlans, SizesOfTheFileThatAreTooLargeAreDrawnOrSaid) {
   const std::string plan = "plan p implements f(x: f32[M/t]) -> f32[M/t] { return x * 2 }\n";
   const std::string fixed = "mesh t\ndim M = 1000000000\n";
