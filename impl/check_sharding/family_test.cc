@@ -89,8 +89,6 @@ TEST_F(Configurations, WhoseVocabularyDoesNotDivideArePadded) {
                            "proved   train_step_w implements train_step ", "  memory  ",
                            "note: V does not divide, and is stored with W=50260\n"})
     EXPECT_TRUE(padded.says(text)) << text << "\n" << padded.out;
-  const Result whole = check(gpt2, {"--mesh", "d=8,t=1"});
-  EXPECT_TRUE(whole.says("proved in spec/models/gpt2_tensor_parallel.shard\n")) << whole.out;
   const Result heads = check(gpt2, {"--mesh", "d=8,t=5"});
   EXPECT_EQ(heads.code, 3);
   EXPECT_TRUE(heads.says("|t| = 5 does not divide |H| = 12")) << heads.out;
@@ -307,15 +305,14 @@ TEST_F(Configurations, ThatNoModelHasAreNamedByKey) {
 
 /// A key that is not read is refused unless it cannot change what the model computes.
 TEST_F(Configurations, KeysThatAreNotReadAreRefusedUnlessTheyChangeNothing) {
-  for (const char* more :
-       {R"("pad_token_id": 0)", R"("use_cache": false)", R"("pretraining_tp": 2)",
-        R"("attention_dropout": 0.0)", R"("mlp_bias": false)", R"("partial_rotary_factor": 1.0)",
-        R"("sliding_window": null)", R"("rope_scaling": {"type": "default"})",
-        R"("id2label": {"0": "a"})", R"("quantization_config": null)"}) {
-    const Result passes = check(std::string(llama) + ", " + more, {"--mesh", "d=8,t=4"});
-    EXPECT_EQ(passes.code, 0) << more << passes.out;
-    EXPECT_FALSE(passes.says("note: ")) << passes.out;
-  }
+  const Result passes =
+      check(std::string(llama) + R"(, "pad_token_id": 0, "use_cache": false, "pretraining_tp": 2,
+                "attention_dropout": 0.0, "mlp_bias": false, "partial_rotary_factor": 1.0,
+                "sliding_window": null, "rope_scaling": {"type": "default"},
+                "id2label": {"0": "a"}, "quantization_config": null)",
+            {"--mesh", "d=8,t=4"});
+  EXPECT_EQ(passes.code, 0) << passes.out;
+  EXPECT_FALSE(passes.says("note: ")) << passes.out;
   for (const char* more :
        {R"("partial_rotary_factor": 0.5)", R"("sliding_window": 4096)", R"("qkv_clip": 8)",
         R"("logit_scale": 0.5)", R"("no_rope_layers": [1])", R"("pruned_heads": {"0": [1]})",
@@ -328,18 +325,14 @@ TEST_F(Configurations, KeysThatAreNotReadAreRefusedUnlessTheyChangeNothing) {
 }
 
 TEST_F(Configurations, WhatTrainingHasBesidesIsNoted) {
-  const std::vector<std::string> mesh = {"--mesh", "d=8,t=4"};
-  const Result dropout = check(std::string(llama) + R"(, "attention_dropout": 0.1)", mesh);
-  EXPECT_EQ(dropout.code, 0) << dropout.out;
-  EXPECT_TRUE(dropout.says("config.json:4: attention_dropout is 0.1: the model has no dropout"))
-      << dropout.out;
-  std::string tied = llama;
-  tied.replace(tied.rfind("false"), 5, "true");
-  const Result ties = check(tied, mesh);
-  EXPECT_EQ(ties.code, 0) << ties.out;
-  EXPECT_TRUE(
-      ties.says("config.json:4: tie_word_embeddings: lm_head.weight is model.embed_tokens."))
-      << ties.out;
+  std::string config = std::string(llama) + R"(, "attention_dropout": 0.1)";
+  config.replace(config.rfind("false"), 5, "true");
+  const Result noted = check(config, {"--mesh", "d=8,t=4"});
+  EXPECT_EQ(noted.code, 0) << noted.out;
+  for (const char* text :
+       {"config.json:4: attention_dropout is 0.1: the model has no dropout",
+        "config.json:4: tie_word_embeddings: lm_head.weight is model.embed_tokens."})
+    EXPECT_TRUE(noted.says(text)) << noted.out;
 }
 
 TEST_F(Configurations, AreKnownByWhatTheyHoldWhateverTheirName) {
