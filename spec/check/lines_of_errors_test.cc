@@ -263,5 +263,29 @@ TEST(LinesOfErrors, AWrongLineOfABackwardIsReportedAtItself) {
     expect_own_line(backwards_of_norm_and_loss, change);
 }
 
+/// Where |d| is |G|, a mean that is |d| times too large is the sum of the model.
+TEST(LinesOfErrors, TheSizeOfAnAxisThatIsTheSizeOfADim) {
+  const char* const standardised = R"(
+mesh d t
+dim G L
+fn f(r: f32[G], x: f32[G L]) -> f32[] {
+    mean = sum("G ->", r) / |G|
+    e = r - mean
+    a = e / (sqrt(sum("G ->", e * e) / |G|) + 0.0001)
+    return sum("G L ->", expand("G -> G L", a) * x) / |G|
+}
+plan f_d implements f(r: f32[G/d], x: f32[G/d L/t]) -> f32[]{U_d U_t} {
+    s1 = all_reduce("{U_d} ->", sum("G/d -> {U_d}", r))
+    s2 = all_reduce("{U_d} ->", sum("G/d -> {U_d}", r * r))
+    mean = s1 / |G|
+    std = sqrt(s2 / |G| - mean * mean)
+    a = (r - mean) / (std + 0.0001)
+    return sum("G/d L/t -> {U_d U_t}", expand("G/d -> G/d L/t", a) * x) / |G|
+}
+)";
+  EXPECT_TRUE(lines_of_errors(standardised).empty());
+  expect_own_line(standardised, {R"(sum("G/d -> {U_d}", r)))", R"(sum("G/d -> {U_d}", r)) * |d|)"});
+}
+
 }  // namespace lines_of_errors_test
 }  // namespace shardproof

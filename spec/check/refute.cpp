@@ -435,6 +435,39 @@ std::optional<Point> where_it_is_claimed(const ir::Program& program, size_t plan
   return std::nullopt;
 }
 
+/// Whether no axis has the size of a dim or of another axis: x * |d| / |G| is x where they are
+/// equal.
+bool have_sizes_of_their_own(const denote::Sizes& sizes) {
+  std::multiset<int64_t> all;
+  for (const auto& [axis, size] : sizes.mesh) all.insert(size);
+  for (const auto& [dim, size] : sizes.dims) all.insert(size);
+  return std::all_of(sizes.mesh.begin(), sizes.mesh.end(),
+                     [&](const auto& axis) { return all.count(axis.second) == 1; });
+}
+
+/// Looks for the first wrong value of a plan that names the size of an axis: at sizes that tell the
+/// axes apart from the dims, if the plan differs at such.
+std::optional<FirstWrong> first_wrong_on_a_mesh(const ir::Program& program, size_t plan,
+                                                const std::vector<Point>& all, const Point& at,
+                                                const Outcome& seen, size_t result) {
+  const auto there = [&](const denote::Sizes& sizes, const Inputs& inputs) {
+    return first_wrong_value(at_mesh_sizes(program, sizes), plan, sizes, result, inputs);
+  };
+  int tried = have_sizes_of_their_own(at.sizes) ? 3 : 0;
+  for (const Point& point : all) {
+    if (tried == 3) break;
+    const auto sizes = divided(program, plan, point.sizes);
+    if (point.of_number || !sizes || !have_sizes_of_their_own(*sizes)) continue;
+    ++tried;
+    Point apart = point;
+    apart.sizes = *sizes;
+    const auto found = difference_at(program, plan, apart);
+    if (found && differs(found->plan.at(result), found->claimed.at(result), found->noise))
+      return there(apart.sizes, found->inputs);
+  }
+  return there(at.sizes, seen.inputs);
+}
+
 /// Looks for the first wrong value at this point or, where that takes many numbers, at the greatest
 /// sizes that do not and at which there is a difference.
 std::optional<FirstWrong> first_wrong_at(const ir::Program& program, size_t plan,
@@ -443,7 +476,7 @@ std::optional<FirstWrong> first_wrong_at(const ir::Program& program, size_t plan
   constexpr double many = 2e4;
   constexpr size_t most = 12;
   if (names_mesh_sizes(program, plan))
-    return first_wrong_value(at_mesh_sizes(program, at.sizes), plan, at.sizes, result, seen.inputs);
+    return first_wrong_on_a_mesh(program, plan, all, at, seen, result);
   CostOfRun cost(program);
   const auto numbers = [&](const Point& point) { return cost.at(plan, point.sizes).numbers; };
   std::vector<std::pair<double, Point>> smaller;
