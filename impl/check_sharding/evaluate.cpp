@@ -79,18 +79,23 @@ oracle::Tensor read_tensor(const checkpoint::File& file, const safetensors::Entr
   return tensor;
 }
 
-/// The function's parameters as they are written: "x: f32[B M], w: f32[M F]".
+/// The function's parameters as they are written, then what the forward saved: "x: f32[B M], w:
+/// f32[M F]; h: f32[B F]".
 std::string parameters_of(const ir::Function& function) {
-  std::string text;
-  for (const ir::ValueId param : function.params) {
-    const ir::Value& value = function.values.at(param);
-    text += (text.empty() ? "" : ", ") + value.name + ": " + to_string(value.type);
-  }
-  return text;
+  const auto listed = [&](const std::vector<ir::ValueId>& params) {
+    std::string text;
+    for (const ir::ValueId param : params) {
+      const ir::Value& value = function.values.at(param);
+      text += (text.empty() ? "" : ", ") + value.name + ": " + to_string(value.type);
+    }
+    return text;
+  };
+  const std::string saved = listed(function.saved_params);
+  return listed(function.params) + (saved.empty() ? "" : "; " + saved);
 }
 
 std::vector<oracle::Tensor> read_inputs(const std::string& path, const ir::Function& function) {
-  if (path.empty() && function.params.empty()) return {};
+  if (path.empty() && function.params.empty() && function.saved_params.empty()) return {};
   if (path.empty())
     throw std::runtime_error("it takes " + parameters_of(function) +
                              "; name a file with these tensors, whole: --inputs FILE.safetensors");

@@ -260,6 +260,40 @@ TEST(NewcomerMistakes, AnAxisOfADimStandsBehindASlash) {
              "E0002", "write `/d`");
 }
 
+TEST(NewcomerMistakes, AnAxisOfADimIsMendedAtAllItsPlaces) {
+  expect_fix(
+      head +
+          "fn f(x y: f32[B M]) -> f32[B M] { return x + y }\n"
+          "plan p implements f(x: f32[B M[d]], y: f32[B M[d]]) -> f32[B M[d]] { return x + y }\n",
+      "E0002", "write `/d`");
+  expect_fix(head +
+                 "fn f(x y: f32[B M]) -> f32[B M] { return x + y }\n"
+                 "plan p implements f(x: f32[B/(d, t) M], y: f32[B/(d, t) M]) -> f32[B/(d, t) M] { "
+                 "return x + y }\n",
+             "E0002", "write `/d/t`");
+}
+
+TEST(NewcomerMistakes, WordsOfPythonHaveTheirWordsHere) {
+  expect_help(head + "fn f(x: f32[B M]) -> f32[B M] { return rearrange(\"b m -> b m\", x) }\n",
+              "E0101", "dims are called as they are declared: `B`");
+  expect_help(head + "fn f(x y: f32[B M]) -> f32[B M] { return concat([x, y]) }\n", "E0002",
+              "there are no lists");
+  expect_help(head + "fn f(x: f32[B M]) -> f32[B M] { return x[:, 0:4] }\n", "E0002",
+              "entries in a row are `read(");
+  expect_help(head + "fn f(x: f32[B M]) -> f32[B M] {\n    for n in N { x = x }\n    return x\n}\n",
+              "E0002", "a loop is `scan n in N");
+  expect_help(head + "fn f(x: P(d, t)) -> f32[B M] { return x }\n", "E0002",
+              "the axes that split them");
+  expect_help(head + "fn f(x: f32[B M]) -> f32[B M] { return softmax(x, axis=1) }\n", "E0103",
+              "called as `softmax(\"; K\", x)`");
+  expect_help(head + "fn f(x: f32[B M]) -> f32[B] { return reduce(\"B M -> B\", x) }\n", "E0101",
+              "a reduction is `sum(");
+  expect_help(head +
+                  "fn lin(x: f32[B M]) -> f32[B M] { return x }\n"
+                  "plan p implements linear(x: f32[B/d M]) -> f32[B/d M] { return x }\n",
+              "E0101", "the functions of this file are `lin`");
+}
+
 TEST(NewcomerMistakes, APlanThatIsItsOwnModelHasNone) {
   expect_help(head + "plan p implements p(x: f32[B/d M]) -> f32[B/d M] { return x }\n", "E0112",
               "a model is a fn on whole tensors");

@@ -150,7 +150,10 @@ std::vector<const Argument*> arrange(Body& body, const CallSite& site, const Fun
     Diagnostic& error = body.error("E0103", range, message);
     if (entity.decl->name_range.file >= 0)
       error.notes.push_back({entity.decl->name_range, "declared here"});
-    std::string list = entity.decl->pattern ? "\"..\"" : "";
+    const auto& pattern = entity.decl->pattern;
+    std::string list = !pattern                    ? ""
+                       : pattern->starts_with(';') ? "\"" + *pattern + "\""
+                                                   : "\"..\"";
     for (const Parameter& param : params) list += (list.empty() ? "" : ", ") + param.name;
     error.fixes.push_back({"it is called as `" + site.name + "(" + list + ")`", {}, false, ""});
     return std::vector<const Argument*>();

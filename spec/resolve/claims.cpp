@@ -30,7 +30,10 @@ class Claim {
     if (found != file_.functions.end()) return &world_.functions[found->second];
     SourceRange range = decl_.range;
     if (decl_.name_range.file >= 0) range.begin = decl_.name_range.end;
-    world_.unknown("function", name, range, keys(file_.functions));
+    std::vector<Name> models;
+    for (const auto& [each, entity] : file_.functions)
+      if (!world_.functions[entity].decl->is_plan) models.push_back(each);
+    world_.unknown("model", name, range, models);
     return nullptr;
   }
 

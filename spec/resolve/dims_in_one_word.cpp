@@ -13,7 +13,8 @@ std::optional<Fix> dims_in_one_word(const Name& name, SourceRange range,
     if (!std::count(known.begin(), known.end(), dim)) return std::nullopt;
     words += (words.empty() ? "" : " ") + dim;
   }
-  return Fix{std::string(words_with_spaces) + " `" + words + "`", {{range, words}}, false, ""};
+  const char* how = name.size() == 1 ? called_as_declared : words_with_spaces;
+  return Fix{std::string(how) + " `" + words + "`", {{range, words}}, false, ""};
 }
 
 }  // namespace shardproof::resolution

@@ -7,8 +7,9 @@
 
 namespace shardproof::resolution {
 
-/// How the message of dims_in_one_word begins.
+/// How the message of dims_in_one_word begins: for several dims, and for one.
 constexpr const char* words_with_spaces = "dims are words, with spaces between them:";
+constexpr const char* called_as_declared = "dims are called as they are declared:";
 
 /// Advice for `blm` if the dims B, L and M exist: each dim is a separate word. A single letter is
 /// the dim with the capital.

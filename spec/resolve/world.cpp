@@ -47,7 +47,7 @@ void World::unknown(const std::string& what, const Name& name, SourceRange range
                     const std::vector<Name>& known) {
   range = locate(name, range);
   std::optional<Fix> brought;
-  if (what != "dim" && what != "axis") brought = syntax::other_name(name);
+  if (what != "dim" && what != "axis" && what != "model") brought = syntax::other_name(name);
   if (!brought && what == "dim") brought = dims_in_one_word(name, range, known);
   if (brought && added_to_last(*brought)) return;
   Diagnostic& diagnostic = error("E0101", range, "there is no " + what + " `" + name + "`");
@@ -73,6 +73,8 @@ void World::unknown(const std::string& what, const Name& name, SourceRange range
                                 {},
                                 false,
                                 ""});
+  } else if (what == "model" && !known.empty() && known.size() <= 8) {
+    diagnostic.fixes.push_back({"the functions of this file are " + listed(known), {}, false, ""});
   } else if (what == "schedule") {
     diagnostic.fixes.push_back({"the schedules are " + listed(known), {}, false, ""});
   } else if (what == "axis" && known.size() == 1) {
@@ -88,15 +90,19 @@ bool World::added_to_last(const Fix& fix) {
   if (fix.edits.size() != 1 || diagnostics.empty() || diagnostics.back().fixes.empty())
     return false;
   Fix& last = diagnostics.back().fixes.back();
-  if (last.edits.empty() || !last.message.starts_with(words_with_spaces) ||
-      !fix.message.starts_with(words_with_spaces))
-    return false;
+  const auto begins = [](const Fix& each, std::string_view how) {
+    return each.message.starts_with(how);
+  };
+  const std::string_view how =
+      begins(fix, words_with_spaces) ? words_with_spaces : called_as_declared;
+  if (last.edits.empty() || !begins(last, how) || !begins(fix, how)) return false;
   const SourceRange before = last.edits.back().range, now = fix.edits[0].range;
   if (before.file != now.file || before.end > now.begin ||
       sources.text({now.file, before.end, now.begin}).find('"') != std::string_view::npos)
     return false;
   last.edits.push_back(fix.edits[0]);
-  last.message += "," + fix.message.substr(std::string_view(words_with_spaces).size());
+  const std::string more = fix.message.substr(how.size());
+  if (last.message.find(more) == std::string::npos) last.message += "," + more;
   return true;
 }
 

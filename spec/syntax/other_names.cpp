@@ -44,6 +44,9 @@ std::optional<Fix> other_name(const Name& name) {
       {"reduce_scatter",
        "reduce_scatter is `psum_scatter`, as in `psum_scatter(\"B M {U_t} -> B M/t\", x)`"},
       {"mean", "a mean is a sum divided by the size: `sum(\"B M -> M\", x) / |B|`"},
+      {"reduce",
+       "a reduction is `sum(\"B M -> M\", x)` or `max(\"B M -> M\", x)`; a mean is a sum divided "
+       "by the size, `|B|`"},
       {"matmul", product},
       {"dot", product},
       {"bmm", product},

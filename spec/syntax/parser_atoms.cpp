@@ -46,6 +46,13 @@ Expr Parser::atom() {
     diagnostic.fixes.push_back(advice("a power is `pow(x, y)`"));
     fail(std::move(diagnostic));
   }
+  if (at("[")) {
+    Diagnostic diagnostic = error("E0002", range(peek()), "expected an expression, found `[`");
+    diagnostic.fixes.push_back(
+        advice("there are no lists: operands stand one after the other, as in `concat(\"B M, B M "
+               "-> [two] B M\", x, y)`"));
+    fail(std::move(diagnostic));
+  }
   fail("an expression");
 }
 

@@ -130,7 +130,10 @@ Expr Parser::postfix() {
                   "`x[n]` is the entry of the loop over n");
         const std::optional<Fix> other = no_entry();
         diagnostic.fixes.push_back(other ? *other
-                                         : advice("one entry is `read(\"[B] M -> M\", x, at=0)`"));
+                                   : at(":") || at(":", 1)
+                                       ? advice("entries in a row are `read(\"B [M] -> B K\", x, "
+                                                "at=0)`, K a dim of their number")
+                                       : advice("one entry is `read(\"[B] M -> M\", x, at=0)`"));
         fail(std::move(diagnostic));
       }
       outer.names = names("the variable of a loop");

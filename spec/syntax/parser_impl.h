@@ -62,6 +62,8 @@ class Parser : Cursor {
   std::vector<SplitExpr> dims(std::string_view close);
   SplitExpr split();
   void split_axes(SplitExpr& split);
+  std::optional<Edit> axes_in(size_t open, bool slashed) const;
+  bool within_type(size_t at) const;
   [[noreturn]] void fail_axes_in(const std::string& expected, const std::string& slash,
                                  std::string_view end);
   bool at_marks() const;

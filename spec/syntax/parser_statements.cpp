@@ -161,8 +161,9 @@ std::optional<Fix> Parser::statement_fix() const {
                     std::string(token.text) + "2 = " + std::string(token.text) + " " + sign +
                     " ...`");
   if (token.text == "if" || token.text == "while" || token.text == "for") {
-    return advice("there is no `" + std::string(token.text) +
-                  "`: choose with `where`, repeat with `scan`, or write two functions");
+    return advice(token.text == "if"
+                      ? "there is no `if`: choose with `where(c, x, y)`, or write two functions"
+                      : "a loop is `scan n in N, c: f32[B M] = x { next ... }`");
   }
   if (begins_loop(token.text))
     return replace(front, "result = ", "give the result of the loop a name");

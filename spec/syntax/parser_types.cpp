@@ -1,4 +1,6 @@
 // group, type, dims, split, marks.
+#include <algorithm>
+
 #include "spec/syntax/parser_impl.h"
 #include "spec/syntax/words.h"
 
@@ -30,6 +32,14 @@ TypeExpr Parser::type(bool before_block) {
     fail(std::move(diagnostic));
   }
   if (!at_word() || (is_reserved(peek().text) && !dtype)) fail("a type");
+  if (!dtype && at("(", 1)) {
+    Diagnostic diagnostic =
+        error("E0002", range(peek()), "expected a type, found `" + std::string(peek().text) + "(`");
+    diagnostic.fixes.push_back(
+        advice("the type of a tensor is its dtype, its dims and the axes that split them, as in "
+               "`f32[B/d M]`"));
+    fail(std::move(diagnostic));
+  }
   result.name = std::string(take().text);
   result.has_dims = dtype || at("[");
   if (dtype && !at("[")) {
@@ -115,10 +125,44 @@ void Parser::fail_axes_in(const std::string& expected, const std::string& slash,
   for (; at(",", close - pos_) || at_word(close - pos_); ++close)
     if (at_word(close - pos_))
       axes += (axes.empty() ? "" : "/") + std::string(peek(close - pos_).text);
-  if (at(end, close - pos_) && !axes.empty())
-    diagnostic.fixes.push_back(replace({file_, peek().begin, peek(close - pos_).end}, slash + axes,
-                                       "write `/" + axes + "`"));
+  if (at(end, close - pos_) && !axes.empty()) {
+    Fix fix = replace({file_, peek().begin, peek(close - pos_).end}, slash + axes,
+                      "write `/" + axes + "`");
+    constexpr size_t near = 2000;
+    for (size_t i = close + 1; i < std::min(tokens_.size(), close + near); ++i)
+      if (std::optional<Edit> edit = axes_in(i, slash.empty()))
+        fix.edits.push_back(*std::move(edit));
+    diagnostic.fixes.push_back(std::move(fix));
+  }
   fail(std::move(diagnostic));
+}
+
+// The same at another place of a type: `F[t]` of a dim, or with `slashed`, `F/(d, t)`.
+std::optional<Edit> Parser::axes_in(size_t open, bool slashed) const {
+  if (tokens_[open].text != (slashed ? "(" : "[") || tokens_[open].kind != Token::Kind::symbol)
+    return std::nullopt;
+  const Token& before = tokens_[open - 1];
+  if (slashed ? before.text != "/" : before.kind != Token::Kind::word || is_dtype(before.text))
+    return std::nullopt;
+  std::string axes;
+  size_t close = open + 1;
+  for (; close < tokens_.size() &&
+         (tokens_[close].kind == Token::Kind::word || tokens_[close].text == ",");
+       ++close)
+    if (tokens_[close].kind == Token::Kind::word)
+      axes += (axes.empty() ? "" : "/") + std::string(tokens_[close].text);
+  if (axes.empty() || close == tokens_.size() || tokens_[close].text != (slashed ? ")" : "]") ||
+      !within_type(open))
+    return std::nullopt;
+  return Edit{{file_, tokens_[open].begin, tokens_[close].end}, (slashed ? "" : "/") + axes};
+}
+
+// Whether a token stands in the brackets of a type's dims.
+bool Parser::within_type(size_t at) const {
+  constexpr size_t longest = 64;
+  for (size_t i = at; i-- > 0 && i + longest > at && tokens_[i].text != "{";)
+    if (tokens_[i].text == "[" && i > 0 && is_dtype(tokens_[i - 1].text)) return true;
+  return false;
 }
 
 void Parser::split_axes(SplitExpr& split) {
