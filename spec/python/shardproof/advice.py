@@ -74,6 +74,16 @@ def typed(found: re.Match) -> str:
     return text if dtype is None else f"`{text}`"
 
 
+IN_WORDS = [
+    (r"\bunreduced over\b", "not yet summed over"), (r"^all_reduce first", "lax.psum first"),
+    (r"^reduce before (`[^`]+`|\w+)", r"`lax.psum` of it before \1"), (r"^gather over (.*) before (\w+)", r"`lax.all_gather` over \1 before it"),
+    (r"^count it once: keep it on device 0 of (\w+) only", r'count it once: `jnp.where(lax.axis_index("\1") == 0, .., 0)`'),
+    (r"^compute it as `model` does", "compute it as the model does"), (r"^carry `\w+` is", "a carry of the loop is"),
+    (r"^write each value as `model` does, with axes and collectives.*",
+     "write each value as the model does, and add with `lax.psum` what is summed over a dim that is split"),
+    (r"^`--test` compares the plan with its model on random meshes", "`meshes=1` asks for this mesh and these sizes alone")]
+
+
 def in_words(text: str, said: Callable[[str], str]) -> str:
     """A message about a generated text in the words of JAX. `said` gives the user's words for a name of the text."""
     text = TYPE.sub(typed, text)
@@ -83,8 +93,9 @@ def in_words(text: str, said: Callable[[str], str]) -> str:
     text = re.sub(r"^sharded is not what", "the sharded function is not what", text)
     text = re.sub(r"\bis not what model computes$", "is not what the model computes", text)
     text = re.sub(r"^at these sizes the plan is", "at these sizes the sharded function is", text)
-    text = re.sub(r"\bunreduced over\b", "not yet summed over", text)
-    return re.sub(r"^all_reduce first", "lax.psum first", text)
+    for pattern, words in IN_WORDS:
+        text = re.sub(pattern, words, text)
+    return text
 
 
 def calls(text: str) -> list[tuple[str, str, str]]:

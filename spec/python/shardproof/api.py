@@ -18,7 +18,8 @@ import jax
 from . import assumed, devices, levels, validation
 from .annotations import names_in
 from .dims import ImportProblem
-from .program import TRACES, mesh_of, trace
+from .places import defined_at
+from .program import TRACES, mesh_of, named_apart, trace
 from .report import Diagnostic, Place, Report, check
 from .stacked import Stacked
 
@@ -77,9 +78,11 @@ def prove(model: Callable, sharded: Any = None, *args: Any, mesh: Any = None, di
     args = tuple(as_shape(arg) for arg in args)
     sizes = dict(mesh) if isinstance(mesh, dict) else dict(mesh.shape) if mesh is not None else None
     try:
-        trace(model, args, None), trace(sharded, args, sizes)
+        apart = named_apart(trace(model, args, None), trace(sharded, args, sizes))
     except Exception as error:  # noqa: BLE001  (the user's code may raise anything)
         return not_traced(error, time.perf_counter() - start)
+    if apart:
+        return refused(apart, model, sharded, args, sizes, time.perf_counter() - start)
     report, sizes = by_plan(model, sharded, args, sizes, dims, meshes, keep, timeout, validate)
     stopped = report.verdict == "unknown" and (any(each.code.startswith("J") for each in report.errors) or report.errors and all(
         re.match("E0[23]", each.code) for each in report.errors))  # what a device has alone has no type
@@ -237,7 +240,7 @@ def decided(text: levels.Text, keep: str | Path | None, timeout: float) -> tuple
 def refused(problem: ImportProblem, model, sharded, args, sizes, seconds: float) -> Report:
     """The report of a program that cannot be written; JAX's numbers may refute it all the same."""
     found = Diagnostic("J0001" if problem.kind == "unsupported" else "J0002", "error", str(problem),
-                       place=problem.place)
+                       place=problem.place or defined_at(sharded))
     report = Report("unknown", diagnostics=[found], import_seconds=seconds)
     refuted_by_evaluation(report, model, sharded, args, sizes)
     return report

@@ -173,10 +173,11 @@ class Devices:
         return [[results[i][k][d] for d, i in enumerate(mine)] for k in range(len(next(iter(results.values()))))]
 
 
-def talks(jaxpr) -> bool:
-    """Whether a jaxpr communicates, or asks which device it is."""
+def talks(jaxpr, asks: bool = True) -> bool:
+    """Whether a jaxpr communicates, or (with `asks`) asks which device it is."""
     jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
-    return any(e.primitive.name in COLLECTIVES or any(map(talks, jex_core.jaxprs_in_params(e.params))) for e in jaxpr.eqns)
+    return any(e.primitive.name in COLLECTIVES and (asks or e.primitive.name != "axis_index")
+               or any(talks(inner, asks) for inner in jex_core.jaxprs_in_params(e.params)) for e in jaxpr.eqns)
 
 
 def _reduced(word, combine):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from .elementwise import virtual, written
 from .reader import Reader
-from .reductions import reduced_over
+from .reductions import reduced_over, without
 from .rules import rule
 from .values import Val
 
@@ -35,6 +35,8 @@ def answer(r: Reader, count: Val, every: bool) -> Val:
 def _any(r: Reader, eqn, vals):
     every = eqn.primitive.name == "reduce_and"
     x = vals[0]
+    if x.literal is not None:
+        return r.scalar(x.literal, "bool", without(x, eqn.params["axes"]))
     if every:
         x = written(r, "not", [x], "not {0}", "bool")
     ones = replace(x, text=r.emit(f"i32({r.use(x)})"), dtype="i32", literal=None, made=())

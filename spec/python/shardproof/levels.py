@@ -16,8 +16,8 @@ from .dims import ImportProblem
 from .program import Imported, import_pair, trace
 
 NUMBER = re.compile("\x01(.*?)\x02")
-PRIMES = ((5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71),
-          (73, 11, 7, 61, 5, 53, 47, 13, 43, 19, 29, 31, 67, 23, 17, 37, 59, 71))
+PRIMES = ((11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79),
+          (73, 17, 13, 61, 11, 53, 47, 19, 43, 71, 29, 31, 67, 23, 79, 37, 59, 41))
 MICROBATCHES = (11, 13)  # a pipeline is gone through tick by tick
 AXES = ((3, 7, 5, 2), (5, 2, 7, 3))  # sums, differences, maxima and minima of axes are no products of them
 
@@ -178,9 +178,9 @@ def fit_size(name: str, tables: list[dict[str, int]], free: list[str]) -> str | 
     return None
 
 
-def general(traces: list[Imported], fixed_axes: bool, sizes_first: bool = False) -> Text | None:
-    """The text for every mesh and size, if the traces are one program. Where a dim is always as long as
-    an axis, a number may be the size of either: of the dim, with `sizes_first`."""
+def general(traces: list[Imported], fixed_axes: bool, among: str = "size", sizes_first: bool = False) -> Text | None:
+    """The text for every mesh and size, if the traces are one program; `among` says of which sizes they are. Where a dim is
+    always as long as an axis, a number may be the size of either: of the dim, with `sizes_first`."""
     first = traces[0]
     skeletons = {shape_of(t.skeleton) for t in traces}
     if len(skeletons) != 1 or any(list(t.sizes) != list(first.sizes) for t in traces):
@@ -223,22 +223,38 @@ def general(traces: list[Imported], fixed_axes: bool, sizes_first: bool = False)
         if found is None:
             return None
         answers.append(found)
-    given = iter(answers)
-    text = NUMBER.sub(lambda _: next(given), first.skeleton)
+    following = iter(answers)
+    text = NUMBER.sub(lambda _: next(following), first.skeleton)
     axes = " ".join(f"{a}={n}" if fixed_axes else a for a, n in first.mesh.items())
     lines = [f"mesh {axes}"]
     # A dim comes after those that its size is made of.
     for name in sorted(first.sizes, key=lambda n: (n in declarations, list(first.sizes).index(n))):
         lines += declared(name, first, declarations.get(name, ""))
-    level = "for every mesh and size" if not fixed_axes else f"for {axes} and every size"
-    if constant:
-        level += ", with " + " ".join(f"{n}={first.sizes[n]}" for n in sorted(constant)) + " as given"
+    level = f"for every mesh and {among}" if not fixed_axes else f"for {axes} and every {among}"
+    if tied := ties(declarations, first.inputs):
+        level += f", where {', '.join(tied)}"
+    if given := sorted(constant & set(first.inputs)):
+        level += ", with " + " ".join(f"{n}={first.sizes[n]}" for n in given) + " as given"
     result = Text("\n".join(lines) + "\n" + text,
                   f"{level}, if tracing elsewhere gives this program ({len(traces)} traces)", first,
                   first.names, first.model, first.sharded)
     if doubled and not sizes_first:
-        result.other = general(traces, fixed_axes, True)
+        result.other = general(traces, fixed_axes, among, True)
     return result
+
+
+def ties(declarations: dict[str, str], inputs: list[str]) -> list[str]:
+    """What sizes of parameters have to be, in words: `2 | D`, `V2 = |V|`."""
+    found, multiples = [], {}
+    for n in inputs:
+        size = declarations.get(n, "").removeprefix(" = ")
+        times = re.fullmatch(r"(\d+)\*\|(\w+)\|", size)
+        if times and times[2] not in inputs:
+            found.append(f"{n} = |{multiples[size]}|" if size in multiples else f"{times[1]} | {n}")
+            multiples.setdefault(size, n)
+        elif size and not size.isdigit():
+            found.append(f"{n} = {size}")
+    return found
 
 
 UNROLLED = 8  # steps of a loop that are written one by one, at most
@@ -260,30 +276,53 @@ def imported(model, sharded, args, mesh, wishes, meshes: int, unrolled: int = 0,
 
     base = replace(base, inputs=[n for n in base.inputs if n not in held])
     microbatches = set(re.findall(r"pipeline \w+ in (\w+) over", base.skeleton))
+    splits = split_by(base)
 
-    def again(which: int, moved: dict[str, int], move_axes: bool) -> Imported:
+    def again(which: int, moved: dict[str, int], move_axes: bool, even=frozenset()) -> Imported:
+        """Another trace: local sizes are primes, or twice a prime for the dims that are `even`; for all they divide by each axis."""
         sizes = dict(zip(mesh, AXES[which % 2])) if move_axes else dict(mesh)
-        unit = 2 * prod(sizes.values())
+
+        def unit(k: int) -> int:
+            dims = {n for n in moved if moved[n] == k}
+            over = set(mesh) if even is ALL else set().union(*(splits[n] for n in dims))
+            return (2 if even is ALL or dims & even else 1) * prod(sizes[a] for a in over)
+
+        units = {k: unit(k) for k in set(moved.values())}
         table = {n: s if n not in moved else MICROBATCHES[which % 2] if n in microbatches
-                 else PRIMES[which % 2][moved[n] % 18] * unit for n, s in base.sizes.items()}
+                 else PRIMES[which % 2][moved[n] % 18] * units[moved[n]] for n, s in base.sizes.items()}
         leaves, tree = jax.tree.flatten(args)
         new = [jax.ShapeDtypeStruct(tuple(prod(table.get(n, 1) for n in names) for names in shape),
                                     leaf.dtype)
                for leaf, shape in zip(leaves, base.parameters)]
         there = jax.tree.unflatten(tree, new)
-        return import_pair(trace(model, there, None), trace(sharded, there, sizes), wishes, unrolled)
+        pair = trace(model, there, None), trace(sharded, there, sizes)
+        if any(not alike(equations(each.jaxpr.jaxpr), count) for each, count in zip(pair, counts)):
+            raise ImportProblem("another program")
+        return import_pair(*pair, wishes, unrolled)
 
-    def attempt(moved: dict[str, int], move_axes: bool, count: int = meshes - 1) -> Text | None:
-        first = shape_of(base.skeleton)
-        traces = [base]
+    first = shape_of(base.skeleton)
+    counts = [equations(each.jaxpr) for each in (base.model, base.sharded)]
+
+    def traced(moved: dict[str, int], move_axes: bool, count: int, even=frozenset()) -> list[Imported] | None:
+        found = []
         for i in range(count):
             try:
-                traces.append(again(i, moved, move_axes))
+                found.append(again(i, moved, move_axes, even))
             except Exception:  # noqa: BLE001  (the user's code may raise anything at other sizes)
                 return None
-            if shape_of(traces[-1].skeleton) != first:
+            if shape_of(found[-1].skeleton) != first:
                 return None
-        return general(traces, not move_axes)
+        return found
+
+    def attempt(moved: dict[str, int], move_axes: bool, count: int = meshes - 1) -> Text | None:
+        if (traces := traced(moved, move_axes, count)) and (found := general([base, *traces], not move_axes)):
+            return found
+        traces = traced(moved, move_axes, count, ALL)
+        found = general([base, *traces], not move_axes, "size in even blocks") if traces else None
+        if found is None or not (even := halved(found)):
+            return found
+        odd = traced(moved, move_axes, 1, even)  # but for the dims of which the program takes halves
+        return odd and general([base, *traces, *odd], not move_axes) or found
 
     for groups in groupings(base):
         found = attempt(groups, True)
@@ -301,6 +340,34 @@ def imported(model, sharded, args, mesh, wishes, meshes: int, unrolled: int = 0,
             if found is not None:
                 return found
     return concrete(base)
+
+
+ALL = frozenset({"*"})  # dims
+
+
+def halved(text: Text) -> frozenset[str]:
+    """The dims that are a multiple of another one."""
+    return frozenset(re.findall(r"^dim (\w+) = \d+\*\|", text.text, re.M))
+
+
+def equations(jaxpr) -> int:
+    """How many a jaxpr has, with those of its bodies."""
+    return len(jaxpr.eqns) + sum(equations(getattr(each, "jaxpr", each)) for eqn in jaxpr.eqns
+                                 for each in jex_core.jaxprs_in_params(eqn.params))
+
+
+def alike(count: int, other: int) -> bool:
+    """Whether programs of as many equations may be one: a dim of one entry has some more or fewer."""
+    return abs(count - other) <= 8 + max(count, other) // 5
+
+
+def split_by(base: Imported) -> dict[str, set[str]]:
+    """The axes that split each dim, anywhere in the text; all axes where it splits none."""
+    found: dict[str, set[str]] = {n: set() for n in base.sizes}
+    root = {alias: name for name, more in base.aliases.items() for alias in more}
+    for name, axes in re.findall(r"\b(\w+)((?:/\w+)+)", re.sub(r"  #.*", "", base.skeleton)):
+        found.setdefault(root.get(name, name), set()).update(axes[1:].split("/"))
+    return found if any(found.values()) else dict.fromkeys(found, set(base.mesh))
 
 
 def groupings(base: Imported) -> list[dict[str, int]]:

@@ -19,7 +19,8 @@ from jax.sharding import AbstractMesh
 from jax.sharding import PartitionSpec as P
 
 from .dims import ImportProblem
-from .values import Val, number, shortest
+from .values import Val, number
+from .widened import shortest
 
 
 

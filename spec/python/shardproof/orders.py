@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from jax.extend import core as jex_core
 
-from . import candidates, rewrites
+from . import candidates, devices, rewrites
 from .dims import Factor
 from .elementwise import where
 from .parts import one_factor, part
@@ -152,6 +152,9 @@ def _cond(r: Reader, eqn, vals):
     if index.literal is not None:
         return r.closed(branches[max(0, min(int(index.literal), len(branches) - 1))], args)
     if index.dims or index.marks or index.text is None:
+        if any(devices.talks(branch, asks=False) for branch in branches):
+            raise r.problem("a `cond` or `switch` by a value that differs between devices, and a branch communicates: devices that take "
+                            "another branch have no part in that; `jnp.where` takes both branches", "finding")
         raise r.problem("a `cond` or `switch` by a value that is no scalar, or differs between devices: `jnp.where` takes both branches")
     outer, results = r.path, []
     for i, branch in enumerate(branches):

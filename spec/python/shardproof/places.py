@@ -3,11 +3,13 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import linecache
 from itertools import takewhile
 from pathlib import Path
 
 from jax._src import source_info_util
+from jax.extend import core as jex_core
 
 from .report import Place
 
@@ -35,6 +37,27 @@ def _place(traceback) -> Place | None:
     calls.pop((frame.file_name, frame.start_line), None)
     return Place(frame.file_name, frame.start_line, frame.start_column + 1,
                  frame.end_line or frame.start_line, (frame.end_column or frame.start_column) + 1, tuple(calls))
+
+
+def first_use(jaxpr, var) -> Place | None:
+    """The place of the first equation that takes a variable, in the body of a call where it is one."""
+    for eqn in jaxpr.eqns:
+        if (at := next((i for i, v in enumerate(eqn.invars) if v is var), None)) is None:
+            continue
+        bodies = [getattr(each, "jaxpr", each) for each in jex_core.jaxprs_in_params(eqn.params)]
+        inside = (first_use(body, body.invars[at]) for body in bodies if len(body.invars) == len(eqn.invars))
+        return next((place for place in inside if place), None) or place_of(eqn)
+    return None
+
+
+def defined_at(function) -> Place | None:
+    """The line of a function that has no other place."""
+    try:
+        function = inspect.unwrap(function)
+        code = getattr(function, "func", function).__code__
+    except (AttributeError, ValueError):
+        return None
+    return Place(code.co_filename, code.co_firstlineno, 1, code.co_firstlineno, 1)
 
 
 @functools.lru_cache(maxsize=4096)

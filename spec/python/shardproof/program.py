@@ -12,7 +12,7 @@ from jax.extend import core as jex_core
 from jax.sharding import AbstractMesh
 
 from .dims import Again, Dims, ImportProblem
-from .places import place_of
+from .places import first_use
 from .reader import RANDOM, Reader, dtype_name
 from .values import MINUS_INFINITY, Val, printed
 
@@ -26,6 +26,7 @@ class Traced:
     shapes: list[tuple[int, ...]]
     function: Any = None
     mesh: dict[str, int] = field(default_factory=dict)
+    results: list[tuple] = field(default_factory=list)  # the path of each in its tree
 
 
 class other_mesh:
@@ -104,9 +105,20 @@ TRACES: dict[tuple, Traced] = {}  # of one proof; each holds its function
 
 def traced(function, args, leaves, mesh: dict[str, int] | None) -> Traced:
     with other_mesh(mesh):
-        jaxpr = jax.make_jaxpr(function)(*args)
+        jaxpr, out = jax.make_jaxpr(function, return_shape=True)(*args)
+    results = [path for path, _ in jax.tree_util.tree_flatten_with_path(out)[0]]
     return Traced(jaxpr, parameter_names(function, args), [tuple(x.shape) for x in leaves], function,
-                  dict(mesh or {}))
+                  dict(mesh or {}), results)
+
+
+def named_apart(model: Traced, sharded: Traced) -> ImportProblem | None:
+    """Results that have other names: they are compared in the order in which JAX flattens them."""
+    for a, b in zip(model.results, sharded.results):
+        if any(type(x) is type(y) and not isinstance(x, jax.tree_util.SequenceKey) and x != y for x, y in zip(a, b)):
+            mine, theirs = map(jax.tree_util.keystr, (a, b))
+            return ImportProblem(f"the model's result `{mine}` stands where the sharded function has `{theirs}`: give both the same names",
+                                 kind="finding")
+    return None
 
 
 def mesh_of(jaxpr) -> dict[str, int]:
@@ -191,11 +203,12 @@ class Pair:
         self.dims, self.model_trace, self.plan_trace = dims, model, sharded
         self.wishes = wishes
 
-    def key_used(self, trace: Traced, v) -> None:
-        """Says where a random key, which has no dtype of the notation, is used first."""
-        if "key<" in str(v.aval.dtype):
-            at = next((place_of(eqn) for eqn in trace.jaxpr.jaxpr.eqns if v in eqn.invars), None)
-            raise ImportProblem(RANDOM, at)
+    def no_keys(self) -> None:
+        """Refuses a random key, which has no dtype of the notation, where it is used first."""
+        of_model, of_plan = self.model_trace.jaxpr.jaxpr, self.plan_trace.jaxpr.jaxpr
+        for v, w in zip(of_model.invars, of_plan.invars):
+            if "key<" in str(v.aval.dtype):
+                raise ImportProblem(RANDOM, first_use(of_model, v) or first_use(of_plan, w))
 
     def parameter(self, reader: Reader, i: int, aval, axes, name: str) -> Val:
         pos = []
@@ -218,8 +231,7 @@ class Pair:
         names = self.model_trace.names
         fn = Reader(self.dims, "fn", plan=False, unrolled=self.unrolled)
         jaxpr = self.model_trace.jaxpr.jaxpr
-        for v in jaxpr.invars:
-            self.key_used(self.model_trace, v)
+        self.no_keys()
         args = [self.parameter(fn, i, v.aval, None, names[i]) for i, v in enumerate(jaxpr.invars)]
         results = fn.closed(self.model_trace.jaxpr, args)
         results = [fn.ordered(fn.solid(v, ("result", i))) for i, v in enumerate(results)]

@@ -11,7 +11,8 @@ from . import library
 from .dims import Dims, ImportProblem, Position, spread
 from .masks import JUMPS, Kind
 from .places import place_of
-from .values import HALF_ROOT, MINUS_INFINITY, Val, Writer, number, shortest
+from .values import MINUS_INFINITY, Val, Writer, number
+from .widened import HALF_ROOT, shortest
 
 
 def dtype_name(dtype: Any) -> str:
@@ -70,9 +71,10 @@ class Reader(Writer):
         """An array that is written in the program: a parameter of both functions, what is equal for all is for it."""
         if dtype_name(array.dtype) == "f32" and not np.all(np.isfinite(array)):
             return self.with_infinity(array)
-        key = (array.shape, str(array.dtype), array.tobytes())
+        long = [p for p, n in enumerate(array.shape) if n > 1]  # dims of one entry are in no type
+        key = (tuple(array.shape[p] for p in long), str(array.dtype), array.tobytes())
         name, _ = self.dims.constants.setdefault(key, (f"constant_{len(self.dims.constants)}", array))
-        pos = [self.dims.position(self.dims.node((name, p), n)) if n > 1 else () for p, n in enumerate(array.shape)]
+        pos = [self.dims.position(self.dims.node((name, long.index(p)), n)) if n > 1 else () for p, n in enumerate(array.shape)]
         return self.made(name, self.distinct(pos), dtype=dtype_name(array.dtype))
 
     def with_infinity(self, array) -> Val:

@@ -235,9 +235,20 @@ def _assumed(text: str, lines: list[str]) -> str:
     return re.sub(r"\bv\d+\b", words, text)
 
 
-def _advice(fix: dict[str, Any], lines: list[str]) -> str:
+def _of_model(found: dict[str, Any], lines: list[str]) -> str:
+    """What the model has where the sharded function has another value."""
+    for note in found["notes"]:
+        if note["message"] == "the model's value" and (at := note["range"]["begin"]["line"]) <= len(lines) and (place := origin(lines[at - 1])):
+            words = place.segment()
+            return f"the model has `{words}` there, on line {place.line}" if words else f"line {place.line} of the model has what is meant there"
+    return advice.in_words("write each value as `model` does, with axes and collectives", str)
+
+
+def _advice(fix: dict[str, Any], found: dict[str, Any], lines: list[str]) -> str:
     if not any("#@" in line for line in lines):  # a text that was not generated
         return fix["message"]
+    if fix["message"].startswith("`model` has `"):
+        return _of_model(found, lines)
     return advice.in_jax(fix, lines, lambda name, at: words_of_the_user(lines, name, at)) or _worded(fix["message"], lines)
 
 
@@ -258,7 +269,7 @@ def _in_jax(rendered: str, found: list[dict[str, Any]], lines: list[str]) -> str
     given: dict[str, list[str]] = {}
     for each in found:
         for fix in each["fixes"]:
-            given.setdefault(fix["message"], []).append(_advice(fix, lines))
+            given.setdefault(fix["message"], []).append(_advice(fix, each, lines))
     result, skipping = [], False
     for line in rendered.splitlines():
         start = re.match(r"(\s+= (?:fix|help): )(.*)", line)
@@ -280,7 +291,7 @@ def _diagnostic(found: dict[str, Any], path: str, lines: list[str]) -> Diagnosti
     return Diagnostic(
         found["code"], found["severity"], _worded(found["message"], lines), _worded(found["label"], lines), users, at,
         [_worded(text, lines) for text in (*(note["message"] for note in found["notes"]), *found["details"])],
-        found["counterexample"], *([_advice(fix, lines) for fix in found["fixes"] if fix["checked"] == checked]
+        found["counterexample"], *([_advice(fix, found, lines) for fix in found["fixes"] if fix["checked"] == checked]
                                    for checked in (True, False)))
 
 

@@ -8,8 +8,10 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 from jax._src import source_info_util
+from jax.extend import core as jex_core
 
 from . import ranks
+from .devices import talks
 from .dims import ImportProblem
 from .ranks import CALLS, NOTHING, body_of, bound, names_of, run
 
@@ -67,6 +69,8 @@ def on_device(eqn, vals) -> list:
             return [lax.all_gather(vals[0], names_of(p["axis_name"]), axis=p["all_gather_dimension"], tiled=p["tiled"])]
         if name == "scan":
             return scanned(p, vals)
+    if name in ("cond", "while") and any(talks(inner, asks=False) for inner in jex_core.jaxprs_in_params(p)):
+        raise ImportProblem(f"a `{name}` that communicates")  # mapped, its devices would not wait for each other
     return within(on_device, eqn, vals)
 
 

@@ -65,6 +65,8 @@ def inputs_for(text: Text, report: Report, shapes, names, seed: int = 0) -> list
             high = upper.get(name, min(sizes.values(), default=2))
             of_ids = name in upper or any(each.endswith("name entries") for each in report.assumptions) \
                 or re.search(r"\bindex\w*\(", text.text)  # oracle and core take no others
+            if seed and not of_ids:  # of more digits, so that quotients and integers of few bits differ too
+                high *= 10 ** (seed % 3)
             below = 0 if of_ids or kind == "u" or not report.proved else -high
             drawn = generator.integers(below, high, shape.shape).astype(shape.dtype)
             result.append(marked.with_some(generator, drawn, compared.get(len(result), set())) if seed else drawn)

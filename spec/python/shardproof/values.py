@@ -62,17 +62,6 @@ def number(value: Any) -> str:
     return f"\x01{value!r}\x02"
 
 
-# sqrt(2 / pi) and sqrt(1 / 2), which jax.nn.gelu rounds to f32.
-GELU, HALF_ROOT = 0.7978845608028654, 0.7071067811865476
-
-
-def shortest(value: Any) -> Any:
-    """A number as it was written: 1e-06, not 9.999999974752427e-07."""
-    if isinstance(value, np.float32):
-        return next((exact for exact in (GELU, HALF_ROOT) if value == np.float32(exact)), float(str(value)))
-    return value.item()
-
-
 @dataclass
 class Line:
     names: tuple[str, ...]

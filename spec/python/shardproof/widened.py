@@ -16,6 +16,20 @@ def narrow(dtype: Any) -> bool:
     return jax.dtypes.issubdtype(dtype, np.floating) and np.dtype(dtype).itemsize < 4
 
 
+# sqrt(2 / pi) and sqrt(1 / 2), which jax.nn.gelu rounds to f32.
+GELU, HALF_ROOT = 0.7978845608028654, 0.7071067811865476
+
+
+def shortest(value: Any) -> Any:
+    """A number as it was written: 1e-06, not 9.999999974752427e-07."""
+    if isinstance(value, np.float32):
+        return next((exact for exact in (GELU, HALF_ROOT) if value == np.float32(exact)), float(str(value)))
+    if narrow(value.dtype):
+        decimals = (float(f"{float(value):.{digits}g}") for digits in range(1, 9))
+        return next((x for x in decimals if value.dtype.type(x) == value), float(value))
+    return value.item()
+
+
 def is_narrow(jaxpr) -> bool:
     """Whether a narrow float is a value in it, in any body, or one is made as exact as a narrow one."""
     if any(e.primitive.name == "reduce_precision" for e in jaxpr.eqns):
@@ -32,7 +46,11 @@ def widened(closed):
 
 
 def _wide(value):
-    return np.asarray(value, F32) if narrow(jax.numpy.result_type(value)) else value
+    """Numbers that a program has once are as they are written in it: 0.1 of bfloat16 is 0.1."""
+    if not narrow(jax.numpy.result_type(value)):
+        return value
+    array = np.asarray(value)
+    return np.full(array.shape, shortest(array.flat[0]), F32) if array.size and np.all(array == array.flat[0]) else array.astype(F32)
 
 
 def _param(name: str, value):
@@ -72,4 +90,4 @@ def _aval(aval):
     return aval.update(dtype=F32) if hasattr(aval, "dtype") and narrow(aval.dtype) else aval
 
 
-__all__ = ["is_narrow", "widened"]
+__all__ = ["is_narrow", "shortest", "widened"]

@@ -170,3 +170,69 @@ def test_what_is_printed_changes_nothing(capsys):
 
     assert proved(lambda x: x * 2, body, P("d"), P("d"), (8, 4)).proved
     assert not capsys.readouterr().out
+
+
+def on_the_first_alone(x):
+    return x + lax.cond(lax.axis_index("d") == 0, lambda: lax.psum(x.sum(), "d"), lambda: 0.0)
+
+
+def test_devices_that_wait_for_others_are_not_proved():
+    """Mapped over the devices both branches would be computed, and JAX's own values agree."""
+    def model(x):
+        return x + jnp.where(jnp.arange(8)[:, None] < 4, x.sum(), 0.0)
+
+    report = proved(model, on_the_first_alone, P("d"), P("d"), (8, 4))
+    assert report.verdict == "unknown" and "have no part in that" in str(report), report
+
+
+def halves(x):
+    n = x.shape[0] // 2
+    return lax.psum(x[:n].sum() + x[n:2 * n].sum(), "d")
+
+
+@pytest.mark.parametrize("model, body, spec, level", [
+    (lambda x: x.sum(), halves, P("d"), "for every mesh and size, where 2 | B, if"),
+    (lambda x: x.sum(), lambda x: lax.psum(x.sum(), "d") * (1 + x.shape[0] % 2), P("d"), "for every mesh and size in even blocks, if"),
+    (lambda x: x.sum(), lambda x: lax.psum(x.sum(), "d") * (1 + x.shape[1] % lax.axis_size("d")), P("d"),
+     "for every mesh and size in even blocks, if")])
+def test_sizes_that_are_traced_have_nothing_in_common_that_is_not_said(model, body, spec, level):
+    report = proved(model, body, spec, P(), (8, 6), validate=False)
+    assert report.proved and report.level.startswith(level), report
+
+
+def test_results_of_other_names_are_not_compared():
+    report = proved(lambda a, b: {"a": a, "b": b}, lambda a, b: {"b": a, "c": b}, P(), P(), (8, 4), (8, 4))
+    assert not report.proved and "the model's result `['a']` stands where the sharded function has `['b']`" in str(report), report
+    assert "test_edges.py" in str(report.errors[0].place), report
+
+
+def test_an_array_of_the_program_is_one_whatever_its_dims_of_one_entry():
+    weights = jnp.arange(8.0)
+
+    def body(x):
+        n = x.shape[0]
+        return x * lax.dynamic_slice(weights, (lax.axis_index("d") * n,), (n,))[:, None]
+
+    assert proved(lambda x: x * weights[:, None], body, P("d"), P("d"), (8, 4)).proved
+
+
+def test_a_number_of_bfloat16_is_as_it_is_written():
+    def body(x, by):
+        return (x.astype("bfloat16") * by).astype("float32")
+
+    assert proved(lambda x: x * 0.1, lambda x: body(x, 0.1), P("d"), P("d"), (8, 4)).proved
+    assert proved(lambda x: x * 0.1, lambda x: body(x, 0.11), P("d"), P("d"), (8, 4)).verdict == "refuted"
+
+
+def test_no_real_number_is_nan():
+    assert proved(lambda x: jnp.median(x, -1), lambda x: jnp.median(x, -1), P("d"), P("d"), (8, 5), validate=False).proved
+
+
+def test_a_quotient_of_integers_is_refuted_by_numbers_of_more_digits():
+    report = proved(lambda i: i.sum() // 32, lambda i: lax.psum(i.sum() // 16, "d") // 2, P("d"), P(), ids(8, 4), meshes=1)
+    assert report.verdict == "refuted", report
+
+
+def test_the_model_s_value_is_said_in_the_user_s_words():
+    report = proved(lambda x: x * jnp.sign(jnp.exp(x) * 0.0), lambda x: x * 1.0, P("d"), P("d"), (8, 4), validate=False)
+    assert "the model has `" in str(report) and "`model` has" not in str(report), report

@@ -7,9 +7,9 @@ import shardproof
 import tutorial_networks as networks
 
 
-def proved(report):
+def proved(report, where=""):
     assert report.proved, report
-    assert report.level.startswith("for every mesh and size, if"), report.level
+    assert report.level.startswith(f"for every mesh and size, {where}if"), report.level
     assert sum("agree to" in check for check in report.checks) == 2, report.checks
 
 
@@ -30,4 +30,5 @@ def test_optax_step():
 
 def test_llama_step():
     """Loss, gradients, clipping and AdamW: the plan on ranks, and the model, beside JAX."""
-    proved(shardproof.prove(llama.step, llama.step_sharded, *llama.step_arguments, dims=llama.step_dims))
+    proved(shardproof.prove(llama.step, llama.step_sharded, *llama.step_arguments, dims=llama.step_dims),
+           "where 2 | D, D2 = |D|, D3 = |D|, V2 = |V|, ")
