@@ -168,7 +168,8 @@ class Case {
   struct Speaks {
     Speaks(Engine& g, Nf u) : g(g) {
       add(u);
-      if (const auto only = g.single_atom(u); only && g.atoms[*only].kind != AtomKind::app)
+      const auto only = g.single_atom(u);
+      if (only && (g.atoms[*only].kind == AtomKind::eq0 || g.atoms[*only].kind == AtomKind::le0))
         comparison = g.atoms[*only].args.at(0);
     }
     void add(Nf e) {

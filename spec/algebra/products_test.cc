@@ -94,5 +94,12 @@ TEST(Products, LogarithmsOfInverses) {
   EXPECT_NE(v.log(v.a.mul(quotient, quotient)), v.a.mul(v.a.number(2), v.log(quotient)));
 }
 
+/// In the case x = |K| the leaf is a size.
+TEST(Products, AValueIsComparedWithASize) {
+  Values v(Fault::none);
+  const Nf apart = v.a.sub(v.x, v.a.size("K"));
+  EXPECT_TRUE(v.equal(v.a.pow(v.a.mul(apart, apart), {1, 2}), v.a.maximum(apart, v.a.neg(apart))));
+}
+
 }  // namespace
 }  // namespace shardproof::algebra
