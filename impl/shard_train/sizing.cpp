@@ -123,8 +123,7 @@ Mesh mesh_of(const ir::Program& program, const Options& options) {
 interchange::Pads pads_of(const ir::Program& program) {
   interchange::Pads pads;
   for (const auto& [name, info] : program.dims)
-    if (const std::vector<Name> base = program.base(Dim{{name}}); base.size() == 1)
-      if (const auto padded = program.dims.at(base[0]).pads) pads[name] = *padded;
+    if (const auto padded = program.padded(Dim{{name}})) pads[name] = *padded;
   return pads;
 }
 
@@ -136,7 +135,7 @@ void size_padded(const ir::Program& program, const ir::Function& step, const Mes
       if (const std::vector<Name> base = program.base(split.dim); base.size() == 1)
         blocks[base[0]] = std::lcm(std::max<int64_t>(blocks[base[0]], 1), mesh.blocks(split.axes));
   for (const auto& [name, count] : blocks) {
-    const std::optional<Name> padded = program.dims.at(name).pads;
+    const std::optional<Name> padded = program.padded(Dim{{name}});
     const auto known = padded ? dims.find(*padded) : dims.end();
     if (known != dims.end() && !dims.contains(name))
       dims[name] = (known->second + count - 1) / count * count;

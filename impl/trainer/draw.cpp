@@ -13,10 +13,8 @@ namespace {
 
 /// The model's dim, for one that is stored with more entries.
 Dim without_padding(const Placement& placement, const Dim& dim) {
-  const ir::Program& program = placement.program();
-  const std::vector<Name> base = program.base(dim);
-  const auto info = base.size() == 1 ? program.dims.find(base[0]) : program.dims.end();
-  return info != program.dims.end() && info->second.pads ? Dim{{*info->second.pads}} : dim;
+  const std::optional<Name> padded = placement.program().padded(dim);
+  return padded ? Dim{{*padded}} : dim;
 }
 
 }  // namespace

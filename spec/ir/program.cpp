@@ -76,6 +76,13 @@ std::vector<Name> Program::base(const Dim& dim) const {
   return result;
 }
 
+std::optional<Name> Program::padded(const Dim& dim) const {
+  const std::vector<Name> names = base(dim);
+  const auto info = names.size() == 1 ? dims.find(names[0]) : dims.end();
+  if (info == dims.end() || !info->second.pads) return {};
+  return base(Dim{{*info->second.pads}}).at(0);
+}
+
 Arith Program::size(const Dim& dim) const {
   std::vector<Arith> factors;
   for (const Name& name : base(dim)) {

@@ -188,6 +188,8 @@ struct Program {
   std::vector<Name> base(const Dim& dim) const;
   /// Same index and same size, perhaps under different names (S and L; H and (K D)).
   bool same_dim(const Dim& a, const Dim& b) const { return base(a) == base(b); }
+  /// V for a dim whose base is W of `dim W pads V`.
+  std::optional<Name> padded(const Dim& dim) const;
   /// |D| over plain dims and axes, as arithmetic.
   Arith size(const Dim& dim) const;
   /// The global size for given base sizes. Throws std::domain_error if it is not a positive integer
