@@ -252,15 +252,30 @@ class Problem {
                    ? Stretch{std::min(seen.first, own.first), std::max(seen.last, own.last)}
                    : Stretch{0, op_.keys};
       }
-      seen_.push_back(seen);
+      seen_.push_back(in_whole_blocks(seen));
     }
+  }
+  /// Few distinct counts: the library prepares a product for each, and keeps it.
+  Stretch in_whole_blocks(const Stretch& seen) const {
+    constexpr int64_t block = 32;
+    return {seen.first / block * block,
+            std::min((seen.last + block - 1) / block * block, op_.keys)};
+  }
+  static bool none_of_eight(const uint8_t* at) {
+    uint64_t bytes;
+    std::memcpy(&bytes, at, sizeof bytes);
+    return bytes == 0;
   }
   Stretch seen_by(int64_t row) const {
     if (op_.mask_kind == MaskKind::causal) return {0, std::min(op_.keys, row / op_.group + 1)};
     const uint8_t* own = mask_row(row);
+    const int64_t stride = op_.mask.key;
     Stretch seen{0, op_.keys};
-    while (seen.first < seen.last && !own[seen.first * op_.mask.key]) ++seen.first;
-    while (seen.first < seen.last && !own[(seen.last - 1) * op_.mask.key]) --seen.last;
+    const auto skip = [&](int64_t count) { return stride == 1 && seen.count() >= count; };
+    while (skip(8) && none_of_eight(own + seen.first)) seen.first += 8;
+    while (skip(8) && none_of_eight(own + seen.last - 8)) seen.last -= 8;
+    while (seen.first < seen.last && !own[seen.first * stride]) ++seen.first;
+    while (seen.first < seen.last && !own[(seen.last - 1) * stride]) --seen.last;
     return seen;
   }
 

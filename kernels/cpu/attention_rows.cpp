@@ -38,7 +38,7 @@ HWY_INLINE RowStats weighed(const float* x, int64_t n, float scale, To* to) {
   const float most = largest_of(x, n) * scale;
   const float sum = sum_of(n, [=](auto d, int64_t i) HWY_ATTR {
     const auto logit = hn::Mul(hn::LoadU(d, x + i), hn::Set(d, scale));
-    const auto weight = exp_of(d, hn::Sub(logit, hn::Set(d, most)));
+    const auto weight = exp_of_negative(d, hn::Sub(logit, hn::Set(d, most)));
     stored(d, weight, to + i);
     return weight;
   });

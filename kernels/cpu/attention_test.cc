@@ -182,6 +182,36 @@ TEST(CpuAttention, IsItsDefinitionAtEveryLevel) {
   limit_isa(Isa::amx);
 }
 
+// Red if a weight is beyond its bound, a logit far below the largest does not weigh 0, the last
+// entries of a row are left out, or a NaN is lost.
+TEST(CpuAttention, WeightsAreWithinTwoUlp) {
+  std::mt19937 rng(3);
+  std::uniform_real_distribution<float> logit(-110, 0), small(-1, 0);
+  for (Isa isa : {Isa::v2, Isa::v3, Isa::v4}) {
+    if (isa > machine_isa() || !attention_rows(isa)) continue;
+    for (size_t length = 1; length < 3000; length += length < 70 ? 1 : 577) {
+      std::vector<float> logits{0}, weights;
+      while (logits.size() < length) logits.push_back(rng() % 2 ? logit(rng) : small(rng));
+      if (length > 2) logits[1] = -std::numeric_limits<float>::infinity();
+      weights = logits;
+      const RowStats stats = attention_rows(isa)->weigh(
+          weights.data(), static_cast<int64_t>(length), 1.0f, nullptr, nullptr);
+      double sum = 0;
+      for (size_t i = 0; i < length; ++i) {
+        const double wanted = logits[i] < -87.3f ? 0 : std::exp(static_cast<double>(logits[i]));
+        ASSERT_NEAR(weights[i], wanted, 0x1p-22 * wanted) << name_of(isa) << " of " << logits[i];
+        sum += wanted;
+      }
+      ASSERT_NEAR(stats.sum, sum, 1e-6 * sum);
+      weights = logits;
+      weights[length / 2] = std::nanf("");
+      const RowStats spoiled = attention_rows(isa)->weigh(
+          weights.data(), static_cast<int64_t>(length), 1.0f, nullptr, nullptr);
+      ASSERT_TRUE(std::isnan(spoiled.sum)) << name_of(isa) << " " << length;
+    }
+  }
+}
+
 TEST(CpuAttention, MemoryDoesNotGrowWithQueriesTimesKeys) {
   const auto bytes = [](int64_t length, bool gradient) {
     AttentionShape shape;

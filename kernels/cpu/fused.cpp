@@ -143,16 +143,18 @@ void cross_entropy_grad(const CrossEntropyGrad& op, void* const* outputs,
     const float* x = static_cast<const float*>(inputs[1]) + row * op.length;
     float* out = static_cast<float*>(outputs[0]) + row * op.length;
     const int64_t target = static_cast<const int32_t*>(inputs[2])[row];
-    const Stats row_stats = stats_of(x, op.length);
-    const auto share = [=](auto d, int64_t i) HWY_ATTR {
-      const auto e = exp_of(d, hn::Sub(hn::LoadU(d, x + i), hn::Set(d, row_stats.largest)));
-      return hn::Div(e, hn::Set(d, row_stats.sum));
-    };
-    for_each_vector(op.length, [=](auto d, int64_t i) HWY_ATTR {
-      hn::StoreU(hn::Mul(share(d, i), hn::Set(d, g)), d, out + i);
+    const float largest = largest_of(x, op.length);
+    const float sum = sum_of(op.length, [=](auto d, int64_t i) HWY_ATTR {
+      const auto e = exp_of_negative(d, hn::Sub(hn::LoadU(d, x + i), hn::Set(d, largest)));
+      hn::StoreU(e, d, out + i);
+      return e;
     });
-    if (target >= 0 && target < op.length)
-      out[target] = (hn::GetLane(share(One(), target)) - 1.0f) * g;
+    const bool has_target = target >= 0 && target < op.length;
+    const float hit = has_target ? (out[target] / sum - 1.0f) * g : 0.0f;
+    for_each_vector(op.length, [out, factor = g / sum](auto d, int64_t i) HWY_ATTR {
+      hn::StoreU(hn::Mul(hn::LoadU(d, out + i), hn::Set(d, factor)), d, out + i);
+    });
+    if (has_target) out[target] = hit;
   }
 }
 

@@ -19,17 +19,25 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Floats = hn::ScalableTag<float>;
+using Four = hn::CappedTag<float, 4>;
 using One = hn::CappedTag<float, 1>;
 
-/// Calls `each` with a tag and the index of a vector's first entry: full vectors, then single
-/// entries.
+/// Calls `each` with a tag and the index of a vector's first entry, from entry i on: in vectors of
+/// four entries, then single ones.
+template <class Each>
+HWY_INLINE void for_each_rest(int64_t i, int64_t n, Each each) {
+  for (; i + 4 <= n; i += 4) each(Four(), i);
+  for (; i < n; ++i) each(One(), i);
+}
+
+/// The same from entry 0 on, in full vectors first.
 template <class Each>
 HWY_INLINE void for_each_vector(int64_t n, Each each) {
   const Floats d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes) each(d, i);
-  for (; i < n; ++i) each(One(), i);
+  for_each_rest(i, n, each);
 }
 
 /// The sum of term(tag, first entry): in f32 in lanes of at most 8 terms, then in double.
@@ -52,7 +60,9 @@ HWY_INLINE float sum_of(int64_t n, Term term) {
   auto rest = hn::Zero(d);
   for (; i + lanes <= n; i += lanes) rest = hn::Add(rest, term(d, i));
   total += hn::GetLane(hn::SumOfLanes(d, rest));
-  for (; i < n; ++i) total += hn::GetLane(term(One(), i));
+  for_each_rest(i, n, [&](auto some, int64_t at) HWY_ATTR {
+    total += hn::GetLane(hn::SumOfLanes(some, term(some, at)));
+  });
   return static_cast<float>(total);
 }
 
@@ -79,6 +89,25 @@ template <class D, class V>
 HWY_INLINE V exp_of(D d, V x) {
   const V y = hn::Exp(d, hn::Min(x, hn::Set(d, 89.0f)));
   return hn::IfThenElse(hn::IsNaN(x), x, y);
+}
+
+/// exp(x) of x <= 0, within 2 ulp, in half the instructions: 0 below -87.3, where the result is
+/// subnormal. NaN stays NaN. x = n ln 2 + r, with ln 2 in two parts; the polynomial of exp(r) is
+/// that of expf in the Cephes Mathematical Library (S. L. Moshier).
+template <class D, class V>
+HWY_INLINE V exp_of_negative(D d, V x) {
+  const hn::RebindToSigned<D> whole;
+  const auto n = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504088896341f)));
+  const auto r =
+      hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4f), hn::NegMulAdd(n, hn::Set(d, 0.693359375f), x));
+  auto p = hn::Set(d, 1.9875691500e-4f);
+  for (const float next :
+       {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f})
+    p = hn::MulAdd(p, r, hn::Set(d, next));
+  p = hn::MulAdd(p, hn::Mul(r, r), hn::Add(r, hn::Set(d, 1.0f)));
+  const auto scaled = hn::Add(hn::BitCast(whole, p), hn::ShiftLeft<23>(hn::ConvertTo(whole, n)));
+  const auto other = hn::IfThenElseZero(hn::IsNaN(x), x);
+  return hn::IfThenElse(hn::Ge(x, hn::Set(d, -87.3f)), hn::BitCast(d, scaled), other);
 }
 
 /// To the nearest bf16, ties to even; NaN stays NaN.
@@ -129,7 +158,7 @@ struct Stats {
 HWY_INLINE Stats stats_of(const float* x, int64_t length) {
   const float most = largest_of(x, length);
   return {most, sum_of(length, [x, most](auto d, int64_t i) HWY_ATTR {
-            return exp_of(d, hn::Sub(hn::LoadU(d, x + i), hn::Set(d, most)));
+            return exp_of_negative(d, hn::Sub(hn::LoadU(d, x + i), hn::Set(d, most)));
           })};
 }
 

@@ -30,17 +30,6 @@ double least_seconds(const Work& work) {
   return least;
 }
 
-/// FLOP/s of a product of square matrices.
-double rate_of_products(Element element) {
-  constexpr int64_t n = 1536;
-  const Nest once{{}, {{}, {}, {}}};
-  const Matmul op{n, n, n, {n, 1}, {n, 1}, {n, 1}, once, {element, element, element}};
-  const std::vector<std::byte> a(n * n * size_of(element));
-  std::vector<std::byte> c(a.size());
-  const void* inputs[] = {a.data(), a.data()};
-  return 2.0 * n * n * n / least_seconds([&] { cpu::run(op, c.data(), inputs); });
-}
-
 /// Bytes/s that a copy reads and writes.
 double rate_of_copies() {
   constexpr size_t bytes = size_t{128} << 20;
@@ -170,6 +159,16 @@ class Costs {
 };
 
 }  // namespace
+
+double rate_of_products(Element element) {
+  constexpr int64_t n = 1536;
+  const Nest once{{}, {{}, {}, {}}};
+  const Matmul op{n, n, n, {n, 1}, {n, 1}, {n, 1}, once, {element, element, element}};
+  const std::vector<std::byte> a(n * n * size_of(element));
+  std::vector<std::byte> c(a.size());
+  const void* inputs[] = {a.data(), a.data()};
+  return 2.0 * n * n * n / least_seconds([&] { cpu::run(op, c.data(), inputs); });
+}
 
 void print_limits(Plan& plan, std::vector<LocalTensor>& tensors, Precision precision, int runs) {
   const Element element = precision == Precision::f32 ? Element::f32 : Element::bf16;

@@ -5,8 +5,9 @@
 // is no arithmetic: dispatch, copies and waiting.
 //
 // plan_bench --serve f32|as-written FILE PLAN DIMS MESH [THREADS] runs a training step for each
-// line of standard input, in place, and prints its wall seconds, the processor seconds of all ranks
-// and the bytes of all ranks as planned: ci/bench --peer.
+// line of standard input, in place, and prints its wall seconds, the processor seconds of all
+// ranks, the bytes of all ranks as planned, and the seconds that all products of the step would
+// take at the rate of one large product: ci/bench --peer.
 //
 // plan_bench --limits f32|as-written FILE PLAN DIMS RUNS [THREADS]: each op of a training step on
 // one rank against the machine's rate of products and of copies, and the slowest pointwise kernels,
@@ -30,6 +31,7 @@
 #include "impl/train_step/state_in_place.h"
 #include "kernels/cpu/threads.h"
 #include "properties/bench/plan/limits.h"
+#include "properties/bench/step_cost.h"
 
 namespace shardproof {
 namespace {
@@ -137,7 +139,12 @@ Result run(const Program& program, const std::string& name, const Mesh& mesh, co
 }
 
 void serve(const Program& program, const std::string& name, const DimSizes& dims, const Mesh& mesh,
-           Precision precision) {
+           Precision precision, int threads) {
+  const int ranks = static_cast<int>(mesh.ranks());
+  cpu::set_threads(threads * ranks);
+  const double rate =
+      bench::rate_of_products(precision == Precision::f32 ? Element::f32 : Element::bf16);
+  cpu::set_threads(threads * ranks, ranks);
   std::barrier together(mesh.ranks());
   bool goes_on = true;
   run_on_threads(static_cast<int>(mesh.ranks()), [&](Communicator& communicator) {
@@ -145,6 +152,7 @@ void serve(const Program& program, const std::string& name, const DimSizes& dims
     Plan plan = compile_plan(program, name, mesh, dims, communicator.rank(),
                              state_in_place(options, roles_of(program, name)));
     std::vector<LocalTensor> tensors = random_inputs(plan);
+    const double products = bench::flops_of(plan.steps()) * ranks / rate;
     const bool first = communicator.rank() == 0;
     for (std::string line;;) {
       if (first) goes_on = bool(std::getline(std::cin, line));
@@ -156,7 +164,7 @@ void serve(const Program& program, const std::string& name, const DimSizes& dims
       together.arrive_and_wait();
       if (!first) continue;
       std::cout << since(begin) << " " << processor_seconds() - processor << " "
-                << plan.bytes() * static_cast<size_t>(mesh.ranks()) << std::endl;
+                << plan.bytes() * static_cast<size_t>(ranks) << " " << products << std::endl;
     }
   });
 }
@@ -236,9 +244,8 @@ int main(int argc, char** argv) {
   }
   if (mode == "--serve" && (argc == 7 || argc == 8)) {
     const Mesh mesh = Mesh::parse(argv[6]);
-    const int ranks = static_cast<int>(mesh.ranks());
-    if (argc == 8) cpu::set_threads(std::atoi(argv[7]) * ranks, ranks);
-    serve(load(argv[3], argv[4]), argv[4], sizes_of(argv[5]), mesh, precision);
+    serve(load(argv[3], argv[4]), argv[4], sizes_of(argv[5]), mesh, precision,
+          argc == 8 ? std::atoi(argv[7]) : 1);
     return 0;
   }
   const Program program = load(argv[1], argv[2]);
