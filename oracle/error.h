@@ -1,6 +1,6 @@
 #pragma once
-// What the oracle refuses, and where. Inside the oracle ops throw std::domain_error with their
-// sentence; the instruction at hand makes an Error of it.
+// Inputs that the oracle refuses, and where. Inside the oracle ops throw std::domain_error with
+// their sentence; the instruction at hand makes an Error of it.
 #include <stdexcept>
 #include <string>
 #include <vector>

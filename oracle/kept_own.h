@@ -1,5 +1,5 @@
 #pragma once
-// What evaluations of this thread keep, where a KeptWork lives.
+// The work that evaluations of this thread keep while a KeptWork lives.
 #include <optional>
 #include <unordered_map>
 

@@ -1,5 +1,6 @@
 #pragma once
-// What the tests of this folder share: programs from text and files, inputs, central differences.
+// Helpers that the tests of this folder share: programs from text and files, inputs, central
+// differences.
 #include <gtest/gtest.h>
 
 #include <algorithm>

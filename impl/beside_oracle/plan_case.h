@@ -81,7 +81,7 @@ struct RoundingBounds {
 };
 /// The rounding error of the claim: eight times the largest distance from `wanted` in some
 /// perturbed evaluations (oracle/disturbed.h), because a plan sums in another order. A few
-/// evaluations may be close by chance, so many are made before a plan is called wrong.
+/// evaluations may be close by chance, so a plan is called wrong only after many of them.
 RoundingBounds rounding_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wanted,
                                const Evaluate& evaluate = shardproof::claimed, unsigned times = 3);
 /// The same for the dtypes as written; if there is bf16, as if everything were bf16.

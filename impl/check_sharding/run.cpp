@@ -180,7 +180,7 @@ std::map<Name, beside::Kernel> kernels_of(const Options& options) {
   return kernels;
 }
 
-/// What --test needs besides the file.
+/// The inputs of --test, other than the file.
 struct Equipment {
   std::shared_ptr<Device> device;
   std::map<Name, beside::Kernel> kernels;

@@ -1,5 +1,5 @@
 #pragma once
-// What a checkpoint consists of: its files, and of which parts of which tensors they are made. As
+// The contents of a checkpoint: its files, and which parts of which tensors each of them holds. As
 // manifest.json, whose first line is the checksum (XXH3) of the others:
 //   {"xxh3":"<16 digits>",
 //    "version":1, "step":100, "values":{"seed":"0"}, "mesh":[["d",2],["t",2]], "dims":{"B":8},

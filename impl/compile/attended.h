@@ -1,8 +1,8 @@
 #pragma once
-// What an attention leaves for its gradient: o, and the statistics of each row of logits (`stats`:
-// its maximum, and the sum of exp(logit - maximum)), which the gradient would else compute again.
-// Within a function and a loop they are at hand. If a scan saves q, k, v and o for its backward, it
-// saves these too.
+// The results of an attention that its gradient reads: o, and the statistics of each row of logits
+// (`stats`: its maximum, and the sum of exp(logit - maximum)), which the gradient would else
+// compute again. Within a function and a loop they are at hand. If a scan saves q, k, v and o for
+// its backward, it saves these too.
 #include <optional>
 #include <vector>
 

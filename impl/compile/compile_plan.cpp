@@ -165,7 +165,7 @@ void run_passes(Plan::State& state, const PlanOptions& options, bool alike) {
     if (options.watch) options.watch(stage, state.text());
   };
   print("compile");
-  const plan::Wanted wanted{options.fuse, options.tidy, options.overlap};
+  const plan::Wanted wanted{options.fuse, options.elide, options.overlap};
   for (const plan::Pass& pass : plan::passes()) {
     if (pass.when(wanted)) pass.run({state.steps, state.pieces, state.given, *state.device, alike});
     print(pass.name);

@@ -20,7 +20,7 @@ struct PlanOptions {
   /// On the host: the memory of intermediate values, shared by plans that never run at the same
   /// time. It grows to what the largest one needs. Null: the plan has its own.
   std::shared_ptr<Buffer> arena = {};
-  bool tidy = true;                     ///< run copy elision and bf16 narrowing
+  bool elide = true;                    ///< run copy elision and bf16 narrowing
   bool fuse = true;                     ///< use the device's fused kernels for library functions
   std::shared_ptr<Device> device = {};  ///< where the kernels run; default: the CPU
   /// Called with "compile" before the passes, then with the name of each, and the text of the plan
@@ -28,7 +28,7 @@ struct PlanOptions {
   std::function<void(const std::string& stage, const std::string& text)> watch = {};
 };
 
-/// What `watch` is called with, in order.
+/// The arguments of `watch`, in order.
 std::vector<std::string> plan_stages();
 
 /// Compiles plan `name` for one rank. Throws PlanError if the plan is not proved, a size is missing

@@ -7,7 +7,7 @@
 
 namespace shardproof::compile {
 
-/// What an `index` wrote: out[..] = table[.., ids, ..].
+/// The value that an `index` wrote: out[..] = table[.., ids, ..].
 struct Gathered {
   Ref out, table, ids;
   std::vector<int64_t> table_strides, ids_strides;  ///< by dim of out; 0 where it lacks the dim

@@ -1,5 +1,5 @@
 #pragma once
-// What is known about a mask at compile time, from the ops that compute it.
+// Facts about a mask that are known at compile time, from the ops that compute it.
 #include <map>
 
 #include "impl/compile/expression.h"

@@ -1,5 +1,5 @@
 #pragma once
-// What this process has in memory, as the operating system counts it.
+// The resident memory of this process, as the operating system counts it.
 #include <cstddef>
 
 namespace shardproof::shard_train {

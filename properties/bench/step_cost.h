@@ -1,5 +1,5 @@
 #pragma once
-// What a plan's steps compute and move, for the benches that compare their times with a limit.
+// The FLOPs and bytes of a plan's steps, for benches that compare their times with a limit.
 #include "impl/plan/steps.h"
 
 namespace shardproof::bench {

@@ -25,11 +25,11 @@ int world_of(const CollectiveCase& c);
 std::vector<int> members_of(const CollectiveCase& c, int rank);
 bool reduces(Collective collective);
 
-/// What `rank` sends.
+/// The tensor that `rank` sends.
 Bytes sent(const CollectiveCase& c, int rank);
-/// What `rank` receives by the definition, sums in the order of the group.
+/// The tensor that `rank` receives by definition; sums are in the order of the group.
 Bytes defined(const CollectiveCase& c, int rank);
-/// What it receives from the communicator.
+/// The tensor that it receives from the communicator.
 Bytes received(const CollectiveCase& c, Communicator& communicator);
 
 /// Empty where each entry of `got` is within the bound of a sum in any order: (n - 1) roundings of

@@ -72,7 +72,7 @@ inline Registers first_registers(const Sequence& s, int rank) {
   return state;
 }
 
-/// What the steps mean, on all ranks at once.
+/// The meaning of the steps, on all ranks at once.
 inline void define(const Sequence& s, const SequenceStep& action, std::vector<Registers>& states) {
   const std::vector<Registers> before = states;
   for (int rank = 0; rank < s.world; ++rank) {

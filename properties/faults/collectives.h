@@ -1,5 +1,5 @@
 #pragma once
-// What the families of collectives share.
+// Parts that the families of collectives share.
 #include "properties/faults/action.h"
 #include "properties/faults/families.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// What becomes of a fault: the checker's own parts decide, and numbers on a mesh decide about them.
+// The verdict about a fault: the checker's own parts give it, and numbers on a mesh test it.
 #include <functional>
 #include <memory>
 

@@ -574,7 +574,7 @@ TEST(FusedBinding, ProductsCopyTheLeast) {
                         "]) -> " + element + "[" + each.c + "] {\n return einsum(\"" + each.a +
                         ", " + each.b + " -> " + each.c + "\", x, y) }\n");
       bound.expect({}, element == "f32" ? 0x1p-18 : 0x1p-7);
-      EXPECT_EQ(packed(bound.plan({.tidy = false, .device = law_device()})), each.copied);
+      EXPECT_EQ(packed(bound.plan({.elide = false, .device = law_device()})), each.copied);
     }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What --test makes cases of (impl/beside_oracle), under the names that the laws use.
+// The cases of --test (impl/beside_oracle), under the names that the laws use.
 #include "impl/beside_oracle/plan_case.h"
 
 namespace shardproof::properties {

@@ -14,7 +14,7 @@ namespace mesh_run_law {
 
 /// Proved, or not decided because of its gradient alone.
 bool accepted(const PlanReport& plan) {
-  // What an instance of a plan with `{?_t}` shares with another is told once.
+  // What two instances of a plan with `{?_t}` share is printed once.
   const bool decided = plan.verdict == Verdict::proved || plan.verdict == Verdict::unknown;
   if (!decided || !plan.read_whole) return false;
   return std::all_of(plan.diagnostics.begin(), plan.diagnostics.end(), [](const Diagnostic& each) {

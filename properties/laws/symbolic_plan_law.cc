@@ -64,7 +64,7 @@ const std::map<std::string, const char*> right_values = {
     {"e0222_ring marked", "what is marked is not used"},
 };
 
-/// Nothing is said of exponentials of such numbers.
+/// Makes no claim about exponentials of such numbers.
 constexpr char too_large[] = "a rational with more than 64 bits";
 
 /// Why a refused plan cannot be run on devices at all: that is a difference too.

@@ -1,5 +1,5 @@
 #pragma once
-// What the ops of the table share.
+// Helpers that the ops of the table share.
 #include <optional>
 
 #include "properties/programs/ops.h"

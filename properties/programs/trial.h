@@ -11,7 +11,7 @@ Program load(const std::string& text);
 /// A mesh and sizes from the choices that meet the conditions and keep tensors small.
 denote::Sizes point(const CheckedProgram& program, const Choices& choices, int attempt);
 
-/// What the run of a plan found.
+/// The outcome of a plan's run.
 struct Outcome {
   bool ran = false;
   bool bitwise = false, bitwise_f32 = false;  ///< compared bit for bit
@@ -30,7 +30,7 @@ Outcome try_gradients(const Program& program, const RandomProgram& drafted, cons
 /// The oracle alone: inputs are drawn, and p's values computed from them.
 void run_oracle(const Program& program, const Choices& choices);
 
-/// What running a broken text shows, though it is refused.
+/// The outcome of running a broken text, although the checker refuses it.
 enum class Seen { differs, unfit, equal };
 Seen try_unchecked(const Program& program, const Choices& choices, int meshes);
 

@@ -42,7 +42,7 @@ oracle::Differentiated value_and_gradient_of_model(const PointOfPlan& point,
 std::vector<oracle::Tensor> erasure(const PointOfPlan& point,
                                     const std::vector<denote::Array<double>>& saved);
 
-/// What a point is evaluated by: `claimed`, or the plan's erasure.
+/// The evaluator of a point: `claimed`, or the plan's erasure.
 using Evaluation = std::function<std::vector<oracle::Tensor>(const PointOfPlan&)>;
 
 /// For each result, how far rounding moves its entries.

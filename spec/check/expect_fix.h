@@ -1,5 +1,5 @@
 #pragma once
-// What a test expects of the fixes of a wrong program.
+// Expectations about the fixes of a wrong program, for tests.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -24,7 +24,7 @@ std::vector<denote::Sizes> sizes_at_literals(const ir::Program& program,
 std::vector<std::vector<double>> numbers_of_params(const ir::Program& program,
                                                    const ir::Function& function);
 
-/// What the draws at literals need to know of a function.
+/// The facts about a function that draws at literals need.
 struct Literals {
   Literals(const ir::Program& program, const ir::Function& function)
       : all(numbers_of(program, function)), of_params(numbers_of_params(program, function)) {

@@ -1,5 +1,6 @@
 #pragma once
-// What pipelines, stages and rings require of their bodies, in addition to the rules of the ops.
+// The requirements of pipelines, stages and rings on their bodies, in addition to the rules of the
+// ops.
 #include <optional>
 #include <set>
 

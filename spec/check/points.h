@@ -21,7 +21,7 @@ enum class Draw { mixed, positive, signs, ties, tiny, literals, negative };
 /// Whether the file's sizes are defined there and its requirements hold.
 bool sizes_hold(const ir::Program& program, const denote::Sizes& sizes);
 
-/// What the program requires of drawn numbers; computed once for many draws.
+/// The program's requirements on drawn numbers; computed once for many draws.
 struct DrawRules {
   explicit DrawRules(const ir::Program& program);
   bool small_integers = false;  ///< some integers index a table

@@ -1,5 +1,5 @@
 #pragma once
-// What a claim depends on. A run of it needs no sizes of other dims.
+// The functions and dims that a claim depends on. A run of it needs no sizes of other dims.
 #include <map>
 #include <set>
 

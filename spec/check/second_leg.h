@@ -21,7 +21,7 @@ struct Proved {
   bool through = false;  ///< one of its runs executes all callees
 };
 
-/// What the runs of a file's plans share. The program must not change and must outlive this.
+/// Data that the runs of a file's plans share. The program must not change and must outlive this.
 struct RunsOfFile {
   explicit RunsOfFile(const ir::Program& program)
       : costs(program), dims(program), rules(program), readings(program) {}

@@ -9,7 +9,7 @@ namespace shardproof {
 
 /// Whether a name may contain it.
 bool in_word(char c);
-/// What a diagnostic shows, to be edited.
+/// The texts that a diagnostic shows, to be edited.
 std::vector<std::string*> texts_of(Diagnostic& diagnostic);
 
 /// Replaces the internal names of local dims (`W.2`) by those that the file has. A diagnostic that

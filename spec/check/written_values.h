@@ -12,7 +12,7 @@ namespace shardproof {
 
 struct Written;
 
-/// What a name means in a function or a loop.
+/// The value of each name in a function or a loop.
 struct WrittenName {
   enum class Kind { value, parameter, passed, carry, index } kind = Kind::parameter;
   const syntax::Expr* expr = nullptr;          ///< value; passed: the argument

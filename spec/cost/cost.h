@@ -1,5 +1,5 @@
 #pragma once
-// What a plan communicates, computes and keeps in memory per device, from its final types, in one
+// The communication, computation and memory of a plan per device, from its final types, in one
 // pass over the program. Bytes are what one device receives in the ring algorithms.
 #include <functional>
 #include <optional>
@@ -48,7 +48,8 @@ struct Evaluated {
   int64_t bytes = 0, flops = 0, state = 0, inputs = 0, saved = 0, peak = 0;
 };
 
-/// What one device receives in one collective, for its operand's and its result's final types.
+/// The bytes that one device receives in one collective, for its operand's and its result's final
+/// types.
 Amount received(const ir::Program& program, ir::CollectiveFn fn, const Type& from, const Type& to);
 
 using TypesOf = std::function<const std::vector<Type>&(size_t function)>;

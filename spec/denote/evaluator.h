@@ -25,7 +25,7 @@ class Evaluator {
     return take(geometry_.program().functions.at(index).returned, run_body(index, inputs));
   }
 
-  /// What `backward` takes after `;`: the values that its `after` plan saves at these inputs.
+  /// The arguments of `backward` after `;`: the values that its `after` plan saves at these inputs.
   Values saved(size_t backward, Values inputs) const {
     const ir::Function& function = geometry_.program().functions.at(backward);
     if (function.saved_params.empty()) return {};

@@ -7,7 +7,7 @@
 
 namespace shardproof::grad {
 
-/// What a ring's devices add up in: a bf16 sum of many blocks would lose the last of them.
+/// The dtype that a ring's devices sum in: a bf16 sum of many blocks would lose the last of them.
 inline Dtype sum_dtype(Dtype dtype) {
   return is_float(dtype) && dtype != Dtype::f64 ? Dtype::f32 : dtype;
 }

@@ -14,7 +14,7 @@ class Writer {
  public:
   Writer(const ir::Program& program, std::set<Name> taken);
 
-  /// What is returned: one tree of leaves for each type.
+  /// The results: one tree of leaves for each type.
   struct Result {
     const ir::WrittenType* type;
     std::vector<Ref> leaves;

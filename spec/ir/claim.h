@@ -1,5 +1,6 @@
 #pragma once
-// What a plan claims. A plan with padded results (spec/resolve/pads.h) has another function for it.
+// The claim of a plan. A plan with padded results (spec/resolve/pads.h) has another function for
+// it.
 #include "spec/ir/program.h"
 
 namespace shardproof::ir {

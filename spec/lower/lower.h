@@ -91,7 +91,7 @@ struct Loop {
   bool reverse = false;
 };
 
-/// What an op needs to be defined, and the conditions of the branches around it.
+/// The conditions under which an op is defined, and those of the branches around it.
 struct Need {
   algebra::Algebra::Obligation what;
   std::optional<size_t> result;    ///< the result that needs it; none: all results
@@ -173,7 +173,7 @@ Lowered lower_gradient(algebra::Algebra& algebra, const ir::Program& program,
 Lowered lower_saved(algebra::Algebra& algebra, const ir::Program& program, const Request& request,
                     const Options& options);
 
-/// What a proof assumed of values. The terms belong to the algebra.
+/// The facts about values that a proof assumed. The terms belong to the algebra.
 struct Assumed {
   std::shared_ptr<algebra::Algebra> algebra;
   std::vector<Condition> conditions;

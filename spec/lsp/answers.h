@@ -1,5 +1,5 @@
 #pragma once
-// What the server answers about one analysis; null where there is nothing.
+// The server's answers about one analysis; null where there is none.
 #include "spec/lsp/document.h"
 
 namespace shardproof::lsp {
@@ -18,7 +18,7 @@ Json inlay_hints(const Analysis& analysis, uint32_t begin, uint32_t end);
 extern const std::vector<std::string> semantic_kinds;
 Json semantic_tokens(const Analysis& analysis);
 
-/// What can be renamed at an offset: its range, or null.
+/// The range of the name at an offset, or null if it cannot be renamed.
 Json prepare_rename(const Analysis& analysis, uint32_t offset);
 /// A renaming that leaves all else as it is, or why there is none.
 struct Renaming {

@@ -72,7 +72,8 @@ class LibraryFolder {
   static const std::string& path();  ///< empty: it cannot be made
 };
 
-/// What a client shows of an analysis: {diagnostics, fixes, lenses}. `complete`: the prover ran.
+/// The parts of an analysis that a client shows: {diagnostics, fixes, lenses}. `complete`: the
+/// prover ran.
 Json findings(const Analysis& analysis, bool complete);
 
 }  // namespace shardproof::lsp

@@ -1,5 +1,5 @@
 #pragma once
-// What the solver adds to a check, for all sizes: reduced size conditions, assumptions that can
+// The solver's part of a check, for all sizes: reduced size conditions, assumptions that can
 // hold together, and the index maps of every layout and collective of a plan.
 #include "spec/prove/size_conditions.h"
 #include "spec/prove/smt.h"

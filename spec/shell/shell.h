@@ -1,5 +1,5 @@
 #pragma once
-// What a shell needs of a program, made from its options: completions and a page of the manual.
+// Files for shells, made from a program's options: completions and a page of the manual.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 #pragma once
-// What the tests of this folder share: files of the project, and parsing with every pattern read as
-// well.
+// Helpers that the tests of this folder share: files of the project, and parsing with every pattern
+// read as well.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>

@@ -9,7 +9,7 @@
 
 namespace shardproof::to_jax {
 
-/// What has no form in a shard_map program.
+/// Raised for a plan that has no form in a shard_map program.
 struct NotPrinted : std::runtime_error {
   NotPrinted(const std::string& what, const SourceRange& where)
       : std::runtime_error(what), range(where) {}

@@ -47,8 +47,8 @@ std::unique_ptr<Store> file_store(const std::string& folder, const std::string& 
 
 /// Rank 0 listens at the port while its object exists; the others connect within the timeout, also
 /// before rank 0 is up. `address` is `host:port` or `[::1]:port` of rank 0's machine, which listens
-/// there alone. The run's name is the token: a process that knows it is let in, and the server
-/// tells it to nobody.
+/// there alone. The run's name is the token: a process must know it to connect, and the server
+/// never sends it.
 std::unique_ptr<Store> tcp_store(const std::string& address, const std::string& run, int rank,
                                  Milliseconds timeout);
 

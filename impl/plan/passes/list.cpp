@@ -5,7 +5,7 @@ namespace {
 
 bool always(const Wanted&) { return true; }
 bool fuses(const Wanted& wanted) { return wanted.fuse; }
-bool tidies(const Wanted& wanted) { return wanted.tidy; }
+bool elides(const Wanted& wanted) { return wanted.elide; }
 bool overlaps(const Wanted& wanted) { return wanted.overlap; }
 
 }  // namespace
@@ -13,11 +13,11 @@ bool overlaps(const Wanted& wanted) { return wanted.overlap; }
 const std::vector<Pass>& passes() {
   static const std::vector<Pass> all{
       {"join_bias", fuses, [](const Draft& d) { join_bias(d.steps, d.given, d.device); }},
-      {"join_parts", tidies, [](const Draft& d) { join_parts(d.steps, d.pieces, d.given); }},
-      {"add_into", tidies, [](const Draft& d) { add_into(d.steps, d.pieces, d.given); }},
+      {"join_parts", elides, [](const Draft& d) { join_parts(d.steps, d.pieces, d.given); }},
+      {"add_into", elides, [](const Draft& d) { add_into(d.steps, d.pieces, d.given); }},
       {"fold_scale", always, [](const Draft& d) { fold_scale(d.steps, d.given); }},
-      {"keep_narrow", tidies, [](const Draft& d) { keep_narrow(d.steps, d.pieces, d.given); }},
-      {"compute_packed", tidies,
+      {"keep_narrow", elides, [](const Draft& d) { keep_narrow(d.steps, d.pieces, d.given); }},
+      {"compute_packed", elides,
        [](const Draft& d) { compute_packed(d.steps, d.pieces, d.given); }},
       {"make_in_stack", always, [](const Draft& d) { make_in_stack(d.steps, d.pieces, d.given); }},
       {"join_rows", fuses, [](const Draft& d) { join_rows(d.steps, d.pieces, d.given, d.device); }},

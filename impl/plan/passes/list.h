@@ -6,7 +6,7 @@ namespace shardproof::plan {
 
 /// The passes that a plan requests.
 struct Wanted {
-  bool fuse = true, tidy = true, overlap = false;
+  bool fuse = true, elide = true, overlap = false;
 };
 
 /// The data that passes read and change.

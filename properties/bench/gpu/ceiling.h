@@ -5,7 +5,7 @@
 
 namespace shardproof::bench {
 
-/// What a GPU can do at best.
+/// The peak rates of a GPU.
 struct Speed {
   double flops_per_s = 0, bytes_per_s = 0;
 };

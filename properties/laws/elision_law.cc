@@ -21,18 +21,18 @@ Program load(const std::string& model) {
 }
 
 void expect_same_numbers(const PlanCase& one, bool overlap) {
-  const auto run = [&](bool tidy) {
+  const auto run = [&](bool elide) {
     return properties::run_on_ranks(one, {.overlap = overlap,
                                           .unroll = overlap ? 2u : 1u,
-                                          .tidy = tidy,
+                                          .elide = elide,
                                           .device = emulated_device(overlap)});
   };
-  const auto tidy = run(true);
-  EXPECT_EQ(tidy, run(false)) << properties::text(one);
-  for (const auto& result : tidy) EXPECT_TRUE(result);
+  const auto elide = run(true);
+  EXPECT_EQ(elide, run(false)) << properties::text(one);
+  for (const auto& result : elide) EXPECT_TRUE(result);
 }
 
-TEST(Tidy, StepsOfTheModelsHaveTheSameNumbers) {
+TEST(Elision, StepsOfTheModelsHaveTheSameNumbers) {
   for (const auto& [model, plan, overlap] :
        {std::tuple("llama_causal.shard", "causal_step_fused", false),
         std::tuple("llama_bf16.shard", "step_bf16", true)}) {
@@ -63,16 +63,16 @@ void tally(const std::vector<plan::Step>& steps, int64_t times, Tallied& result)
   }
 }
 
-Tallied tallied(const Program& program, const Name& plan, const DimSizes& sizes, bool tidy) {
+Tallied tallied(const Program& program, const Name& plan, const DimSizes& sizes, bool elide) {
   const Plan made =
-      compile_plan(program, plan, Mesh(), sizes, 0, {.tidy = tidy, .device = planned_device()});
+      compile_plan(program, plan, Mesh(), sizes, 0, {.elide = elide, .device = planned_device()});
   Tallied result{made.arena_bytes(), 0, 0, {}};
   tally(made.steps(), 1, result);
   return result;
 }
 
 // All its weights' gradients are bf16 sums, and most of its memory: little is computed with them.
-TEST(Tidy, AStepKeepsItsGradientsAsTheyAreMade) {
+TEST(Elision, AStepKeepsItsGradientsAsTheyAreMade) {
   const DimSizes sizes{{"B", 1}, {"L", 8},  {"M", 64}, {"F", 96}, {"Q", 2},
                        {"K", 2}, {"D", 16}, {"V", 64}, {"N", 40}};
   const Program program = load("llama_causal.shard");
@@ -90,7 +90,7 @@ struct Small {
 };
 
 // Each is drawn at its sizes, and has something that must stay as it is.
-TEST(Tidy, SmallPlansHaveTheSameNumbers) {
+TEST(Elision, SmallPlansHaveTheSameNumbers) {
   const std::string header = "dim N M K B\n";
   const Small plans[] = {
       // What is widened in one loop is read in another, and its sum of squares.
