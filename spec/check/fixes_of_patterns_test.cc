@@ -30,14 +30,14 @@ TEST(FixesOfPatterns, ALibraryCallStatesItsArgument) {
 TEST(FixesOfPatterns, WhatALibraryFunctionWorksOnIsGathered) {
   expect_fix(
       head + softmax + "f32[B/d M/t]) -> f32[B/d M/t] { return softmax(\"B/d M/t; M\", x) }\n",
-      "E0208", "gather what softmax works on, then slice first");
+      "E0208", "gather the operand of softmax, then slice first");
   expect_first_fix(
       head +
           "fn l(x: f32[B V], y: i32[B]) -> f32[] {\n"
           "    return sum(\"B -> \", cross_entropy(\"B V, B; V\", x, y))\n}\n"
           "plan p implements l(x: f32[B/d V/t], y: i32[B/d]) -> f32[]{U_d} {\n"
           "    return sum(\"B/d -> {U_d}\", cross_entropy(\"B/d V/t, B/d; V\", x, y))\n}\n",
-      "E0208", "gather what cross_entropy works on");
+      "E0208", "gather the operand of cross_entropy");
 }
 
 TEST(FixesOfPatterns, AStatedTypeIsTheValues) {

@@ -99,7 +99,7 @@ std::vector<Fix> fixes_of_library_pattern(const Sources& sources, const ir::Func
   }
   if (ascribed != nullptr ? left == call.left : fix.edits.empty()) return {};
   fix.message = ascribed ? "state the argument's type in the pattern"
-                         : "gather what " + call.function + " works on";
+                         : "gather the operand of " + call.function;
   fix.edits.push_back({place(read->pattern, read->pattern_end), joined(left, call.working)});
   return {fix};
 }

@@ -121,7 +121,7 @@ class FunctionReader {
     const std::vector<SourceRange> ranges = returned_ranges(count);
     for (size_t i = 0; i < count; ++i) {
       const Values value = fit(body_, scope_.returned[i], entity_.results[i], ranges[i],
-                               {"E0302", "E0302", "what is returned"});
+                               {"E0302", "E0302", "the return value"});
       for (ir::ValueId leaf : leaves(value)) {
         function_.returned.push_back(leaf);
         if (count > 1) function_.returned_ranges.push_back(ranges[i]);

@@ -177,8 +177,8 @@ class ScheduleReader {
     for (const auto& scope : scopes_)
       for (const auto& [name, named] : scope)
         if ((named.params > 0) == (expr.kind == Kind::call)) known.push_back(name);
-    world_.unknown(expr.kind == Kind::call ? "function of the schedule" : "number of the schedule",
-                   expr.text, expr.range, known);
+    world_.unknown(expr.kind == Kind::call ? "schedule function" : "schedule value", expr.text,
+                   expr.range, known);
   }
 
   void not_seen(const std::string& what, SourceRange range) {
