@@ -17,7 +17,7 @@ struct Nest {
     for (int64_t extent : extents) product *= extent;
     return product;
   }
-  /// Of the innermost loop; 1 and 0 without loops.
+  /// The extent of the innermost loop, and its stride; 1 and 0 without loops.
   int64_t inner() const { return extents.empty() ? 1 : extents.back(); }
   int64_t inner_stride(size_t k) const { return extents.empty() ? 0 : strides[k].back(); }
 };

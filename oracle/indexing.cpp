@@ -35,7 +35,7 @@ Vars looked_up(const ir::Pattern& pattern, Site& site) {
 }  // namespace
 
 Vars apply(const ir::Index& op, Site& site) { return looked_up(op.pattern, site); }
-// Of the whole table no row is another device's.
+// If one device has the whole table, no row belongs to another device.
 Vars apply(const ir::IndexUnreduced& op, Site& site) { return looked_up(op.pattern, site); }
 
 // x is repeated along the indices that the ids alone have.

@@ -176,7 +176,8 @@ bool has_sides(ir::BinaryFn fn) {
          fn == F::maximum || fn == F::minimum;
 }
 
-// Of a comparison: whether it holds. Of a minimum or maximum: whether it is the first.
+// For a comparison: whether it holds. For a minimum or maximum: whether the first operand is the
+// result.
 void note_sides(const Site& site, ir::BinaryFn fn, const Tensor& a, const Tensor& b,
                 const Tensor& result) {
   if (!sides() || !has_sides(fn)) return;

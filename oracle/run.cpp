@@ -58,7 +58,8 @@ bool is_curved(const ir::Op& op) {
                    unary->fn == Fn::erf);
 }
 
-/// Of sums and functions of one number: what they lose.
+/// The operands of a sum or of a curved function of one number, which can lose precision; else
+/// none.
 std::vector<const Tensor*> operand_tensors(const Site& site) {
   const auto* binary = std::get_if<ir::Binary>(&site.instr.op);
   const bool sums = binary && (binary->fn == ir::BinaryFn::add || binary->fn == ir::BinaryFn::sub);

@@ -16,7 +16,7 @@ class Table {
   int64_t size(const Dim& dim);
   int64_t axis(const Axis& axis) const;
   Extents extents(const std::vector<Split>& dims);
-  /// Those of a value's type, which outlives the table.
+  /// The extents of a value's type, which must outlive the table.
   const Extents& shape(const Type& type);
   /// Whether the condition holds; `value` gives the scalars in it.
   bool holds(const ir::Arith& condition, const std::vector<Var>& values) const;

@@ -95,7 +95,7 @@ class Communicator {
     collective(group, Call::permute(bytes, to, from, group.size()), send, receive, place);
   }
 
-  /// Of a group of two: position 0 sends, and position 1 receives; it returns when both are there.
+  /// In a group of two, position 0 sends to position 1. Returns when both have called it.
   void send(Group& group, const void* send, void* receive, size_t bytes, const std::string& place) {
     collective(group, Call::move(Collective::send, bytes), send, receive, place);
   }

@@ -22,7 +22,7 @@ struct Attended {
 class Attentions {
  public:
   void add(Attended made) { here_.push_back(std::move(made)); }
-  /// Those of this function and loop.
+  /// The results kept for this function and loop.
   const std::vector<Attended>& here() const { return here_; }
   /// A function or a loop begins or ends: what is not saved would occupy memory for no use.
   void leave() { here_.clear(); }

@@ -14,7 +14,7 @@ struct Gathered {
   IndexWindow window;
 };
 
-/// Those of the current function or loop body.
+/// The gathers of the current function or loop body.
 class Gathers {
  public:
   void add(Gathered made) { all_.push_back(std::move(made)); }

@@ -39,7 +39,7 @@ struct ForeignTensor {
   std::string tied_to;           ///< if the config ties them, this tensor instead
 };
 
-/// Of `dim W pads V`, by W: the leaves' dim, and the model's.
+/// V of each `dim W pads V`, by W: the model's dim, by the leaves' dim.
 using Pads = std::map<Name, Name>;
 
 /// A model's mapping to the other format.

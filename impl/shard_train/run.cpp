@@ -250,7 +250,7 @@ class Run {
     return std::chrono::duration<double>(Clock::now() - begun_).count();
   }
 
-  /// Of this rank, as planned, with its share of what the process has; or of its device.
+  /// The planned memory of this rank, with its share of the process's own; or that of its device.
   size_t bytes() const {
     const bool on_host = !job_.trainer.device || job_.trainer.device->is_host();
     const auto sharing =

@@ -60,7 +60,7 @@ class Rows {
   std::vector<float> row_;
 };
 
-/// Of a row: the mean to subtract (0 for rms_norm), and 1 / sqrt(mean square + eps).
+/// The mean of a row to subtract (0 for rms_norm), and 1 / sqrt(mean square + eps).
 struct Moments {
   float mean, inverse;
 };

@@ -84,7 +84,8 @@ struct Rows {
   int64_t step() const { return rows * columns * static_cast<int64_t>(bytes); }
 };
 
-/// So many rows that packing costs little beside the product, and memory stays small.
+/// Enough rows that packing costs little compared with the product, and few enough that memory
+/// stays small.
 constexpr int64_t rows_at_once = 2048;
 
 size_t entries_at_once(int64_t rows) {

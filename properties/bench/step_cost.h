@@ -4,9 +4,10 @@
 
 namespace shardproof::bench {
 
-/// Of a product or of attention, which a causal mask halves; 0 for other steps, and for a loop.
+/// The FLOPs of a product or of attention, which a causal mask halves; 0 for other steps, and for a
+/// loop.
 double flops_of(const plan::Step& step);
-/// Of all steps, loops included.
+/// The FLOPs of all steps, loops included.
 double flops_of(const std::vector<plan::Step>& steps);
 
 /// Each operand once, without scratch, bytes that only the kernel knows: one at best has no need of

@@ -126,7 +126,7 @@ Splits splits(Drawn& drawn, const std::vector<Operand>& operands, const Names& w
 }
 
 std::string with_axes(const std::string& text, const std::string& axes) {
-  // Of a run `K D` the axes are the first dim's.
+  // The axes of a run `K D` are those of its first dim.
   const size_t space = text[0] == '(' ? std::string::npos : text.find(' ');
   return space == std::string::npos ? text + axes
                                     : text.substr(0, space) + axes + text.substr(space);

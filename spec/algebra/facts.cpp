@@ -133,8 +133,9 @@ std::optional<Nf> Engine::base_of_root(Nf e) {
   return is_op(m[0].atom, Op::poly) ? inner(m[0].atom) : of_atom(m[0].atom);
 }
 
-/// Of u, a polynomial, in the two cases of a comparison [v > 0] in it, e.g. of maximum(1, n) =
-/// n + [1 - n > 0] (1 - n): where v > 0, u >= u - k v, and elsewhere u >= u + k v, for k >= 0.
+/// Whether u, a polynomial, is positive in both cases of a comparison [v > 0] in it, e.g. of
+/// maximum(1, n) = n + [1 - n > 0] (1 - n): where v > 0, u >= u - k v, and elsewhere u >= u + k v,
+/// for k >= 0.
 bool Engine::positive_in_cases(Nf u, bool strict) {
   constexpr size_t most_terms = 8;
   if (terms(u).size() > most_terms) return false;

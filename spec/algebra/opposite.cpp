@@ -46,8 +46,8 @@ Nf Engine::lift_sum(const VarSet& bound, const Mono& m) {
   return budget.limit > 1 ? older_sum(bound, m) : lift(Op::sum, bound, monomial(mono(m), 1));
 }
 
-/// Of the sums with [e <= 0] and with [-e <= 0], keeps the older one and expresses the other by it;
-/// if they are one sum, it is half of both.
+/// Among the sums with [e <= 0] and with [-e <= 0], keeps the older one and expresses the other by
+/// it; if they are one sum, it is half of both.
 Nf Engine::older_sum(const VarSet& bound, const Mono& m) {
   const Nf here = lift(Op::sum, bound, monomial(mono(m), 1));
   for (size_t i = 0; i < m.size(); ++i) {

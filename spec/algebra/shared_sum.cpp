@@ -45,7 +45,7 @@ std::optional<Nf> most_common_range(Engine& g, Nf e) {
   return most == counted.end() ? std::nullopt : std::optional<Nf>(most->first);
 }
 
-/// Of the binders over `range` the one in most factors of body.
+/// The binder over `range` that occurs in most factors of body.
 VarId outer_binder(Engine& g, const VarSet& binders, Nf range, Nf body) {
   std::optional<VarId> best;
   size_t most = 0;

@@ -69,7 +69,7 @@ void Engine::note_same_sign(Nf e, Nf other) {
     note_square(other, bool(found->second));
 }
 
-/// Of no sum is known that it is > 0: a condition may exclude all of its terms.
+/// No sum is known to be > 0: a condition may exclude all of its terms.
 void Engine::note_bound_sum(Nf body, Nf sum) {
   if (sign_of(body) && !sign_of(sum)) note_square(sum, false);
 }

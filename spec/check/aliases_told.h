@@ -6,7 +6,7 @@
 
 namespace shardproof {
 
-/// Of dims that do not match: says which of the names are one dim by an alias, `dim S = L`.
+/// For dims that do not match: says which of the names are one dim by an alias, `dim S = L`.
 void tell_aliases(const ir::Program& program, std::vector<Diagnostic>& diagnostics);
 
 }  // namespace shardproof

@@ -32,7 +32,7 @@ oracle::Sizes oracle_sizes(const ir::Program& program, const denote::Sizes& size
 /// Throws oracle::Error.
 std::vector<oracle::Tensor> claimed(const PointOfPlan& point);
 
-/// Of a plan that implements a fn: the model's value, and its gradients for the leaves in `wrt`,
+/// For a plan that implements a fn: the model's value, and its gradients for the leaves in `wrt`,
 /// where each result's own gradient is 1. Throws oracle::Error.
 oracle::Differentiated value_and_gradient_of_model(const PointOfPlan& point,
                                                    const std::vector<size_t>& wrt);

@@ -72,7 +72,7 @@ Devices::Values Devices::as_model(const World& world, size_t function, const Val
   return laid_out(world, claimed(point), point.plan().results);
 }
 
-/// Of a plan and a derived backward that are proved: the model's value and gradients, once.
+/// For a plan and a derived backward that are proved: the model's value and gradients, once.
 Devices::Values Devices::as_gradient_of_model(const World& world, const ir::Grad& op,
                                               const CheckedBackward& derived,
                                               const Values& inputs) const {

@@ -269,7 +269,7 @@ class LineSearch {
     const auto found = blocks_.find(v);
     return found == blocks_.end() ? nullptr : &found->second;
   }
-  /// Of a carry that nothing else reads: the last value in place of an earlier one of a maximum
+  /// For a carry that nothing else reads: the last value in place of an earlier one of a maximum
   /// would hide what is wrong in a sum that is scaled by it.
   bool only_carried(const ValueAt& v) const { return ends_.contains(v) && !read_.contains(v); }
   size_t count_of_blocks(const ValueAt& v) const {

@@ -9,7 +9,7 @@
 
 namespace shardproof {
 
-/// Of a record as an argument: its name where it is a parameter, its layout, and the parameter's.
+/// For a record as an argument: its name where it is a parameter, its layout, and the parameter's.
 struct Layouts {
   Name record, have, want;
 };

@@ -30,7 +30,7 @@ std::string shape_of(const Type& type) {
   return latex::shape(dims, marks);
 }
 
-/// Of the values in `file` behind `from`, which is where the text begins that is printed.
+/// The shapes of the values in `file` after `from`, where the printed text begins.
 Shapes shapes_in(const CheckedProgram& checked, int32_t file, uint32_t from) {
   Shapes shapes;
   for (const PlanReport& plan : checked.plans()) {

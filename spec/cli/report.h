@@ -85,7 +85,7 @@ struct PipelineRun {
   schedule::Sizes sizes;
   schedule::Run run;
 };
-/// Those in the plan's own text whose sizes are all given.
+/// The pipelines in the plan's own text whose sizes are all given.
 std::vector<PipelineRun> pipeline_runs(const FileReport& report, const PlanReport& plan);
 /// A schedule that a plan needs and that is not right at all sizes, run at given ones.
 struct ScheduleProblem {

@@ -389,7 +389,7 @@ class Fit {
     }
   }
 
-  /// Those that are known up to some sizes only, run at these.
+  /// Runs the plan's schedules at these sizes, where they are known up to some sizes only.
   void schedules(const PlanReport& plan) {
     for (ScheduleProblem& found : schedule_problems(checked_, plan, sizes_)) {
       missing_.insert(found.missing.begin(), found.missing.end());

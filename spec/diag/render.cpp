@@ -104,7 +104,7 @@ class Renderer {
     gutter_ = std::max(gutter_, std::to_string(origin->end_line).size());
   }
 
-  /// Of a place in a user's file; the end of the file for a place that it does not have.
+  /// The offset of a line and column in a user's file; the end of the file if it has no such line.
   uint32_t offset(int32_t file, int line, int column) const {
     const SourceFile& source = users_.file(file);
     if (static_cast<size_t>(line) > source.line_starts.size())

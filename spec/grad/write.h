@@ -32,7 +32,7 @@ class Writer {
   bool used(Ref ref) const { return uses_.count(ref) > 0; }
   /// The all_gathers of the forward pass in the text, each step of a loop counted.
   std::string gathers_again() const;
-  /// Of the patterns in the text.
+  /// The indices of the patterns in the text.
   std::vector<ir::Indices> indices() const;
   /// The text of a parameter.
   void set_name(Ref ref, const Name& text) { names_[ref] = text; }

@@ -228,7 +228,7 @@ bool Context::declare(Nf l, const std::string& op, Nf r) {
   return true;
 }
 
-/// Of two sizes: a bound of indices, such as |V| <= |P| for an index below |V|.
+/// For two sizes: a bound of indices, such as |V| <= |P| for an index below |V|.
 void Context::declare_gap(Nf l, const std::string& op, Nf r) {
   const bool greater = op == ">" || op == ">=", weak = op == ">=" || op == "<=";
   const Nf gap = a.add(greater ? a.sub(l, r) : a.sub(r, l), a.number(weak ? 1 : 0));

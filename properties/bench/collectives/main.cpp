@@ -56,7 +56,7 @@ double seconds_of(int times, const std::function<void()>& once) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / times;
 }
 
-/// Of rank 0, on all ranks; after one call to warm up.
+/// The time of rank 0, on all ranks, after one call to warm up.
 double seconds_over_mpi(int times, const std::function<void()>& once) {
   once();
   MPI_Barrier(MPI_COMM_WORLD);
