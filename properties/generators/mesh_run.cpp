@@ -8,6 +8,7 @@
 #include "spec/check/points.h"
 #include "spec/denote/gradient.h"
 #include "spec/denote/represent.h"
+#include "spec/ir/claim.h"
 
 namespace shardproof::properties {
 namespace {
@@ -107,7 +108,8 @@ std::string first_difference(const CheckedProgram& checked, size_t plan,
   const std::vector<Divisibility> conditions = all_conditions(checked);
   int runs = 0;
   for (unsigned seed = 1; runs < 3; ++seed) try {
-      MeshRun run({checked.program(), types, conditions, backwards}, plan, seed);
+      MeshRun run({checked.program(), types, conditions, backwards},
+                  ir::claim_of(checked.program(), plan), seed);
       const auto results = run.results();
       for (size_t r = 0; r < run.claimed().size(); ++r) {
         const std::string found = difference(results.at(r), run.claimed()[r]);

@@ -148,6 +148,8 @@ Nf Engine::log(Nf u) {
         }
       }
     }
+    // Never defined. As log(-1) + log(-u) it would be log(-u) where common terms do not count.
+    if (rest.empty() && inside.sign() < 0) return lift(Op::log, {}, u);
     if (rest.empty() && inside.is_one()) return result;
     return add(result, log_of_any_sign(rest, inside));
   }
