@@ -86,7 +86,7 @@ Nf Engine::with_least_powers(Nf u) {
   Nf result = scale(parts.body, parts.coef);
   for (const Factor& f : parts.common) {
     const bool whole = f.exponent.is_integer(), even = whole && f.exponent.num % 2 == 0;
-    const Nf base = is_op(f.atom, Op::poly) ? inner(f.atom) : of_atom(f.atom);
+    const Nf base = base_of(f.atom);
     const bool least = f.exponent.sign() > 0 && (nonnegative_atom(f.atom, 1) || (whole && !even) ||
                                                  fault == Fault::sign_of_power);
     result = mul(result, least ? base : pow(base, f.exponent));
@@ -162,7 +162,7 @@ std::optional<Nf> Engine::step_of_product(Nf u) {
   for (const Factor& f : parts.common) {
     if (positive_atom(f.atom)) continue;
     if (!f.exponent.is_integer() || f.exponent.sign() < 0) return std::nullopt;
-    const Nf base = is_op(f.atom, Op::poly) ? inner(f.atom) : of_atom(f.atom);
+    const Nf base = base_of(f.atom);
     if (f.exponent.num % 2 == 0)
       defined = mul(defined, sub(one, eq0(base)));
     else
@@ -184,21 +184,8 @@ std::optional<Nf> Engine::step_of_product(Nf u) {
 
 /// e with the signs of products that are compared with 0 as those of their factors.
 Nf Engine::split_products(Nf e) {
-  Nf result = zero;
-  for (const Term& t : Poly(terms(e))) {
-    Mono kept;
-    Nf product = one;
-    for (const Factor& f : Mono(factors(t.mono))) {
-      const bool compares = is_op(f.atom, Op::step) && f.exponent.sign() > 0;
-      if (const auto signs = compares ? step_of_product(inner(f.atom)) : std::nullopt)
-        product = mul(product, *signs);
-      else
-        kept.push_back(f);
-    }
-    result = add(result, product == one ? monomial(t.mono, t.coef)
-                                        : mul(product, fix(std::move(kept), t.coef)));
-  }
-  return result;
+  return with_indicators(
+      e, [&](AtomId a) { return is_op(a, Op::step) ? step_of_product(inner(a)) : std::nullopt; });
 }
 
 /// Scales u to coefficients that do not depend on a factor n: if they differ by orders of

@@ -223,6 +223,8 @@ struct Engine {
   std::optional<Nf> complement_of_sigmoid(Nf u);
   Nf least_exponential(Nf u);
   Nf inner(AtomId a);  // u of the atom exp(u), poly(u), log(u), ..
+  /// The sum that a poly atom stands for; else the atom.
+  Nf base_of(AtomId a) { return is_op(a, Op::poly) ? inner(a) : of_atom(a); }
   /// Whether the tensor of a's atom is older than that of b's (both single atoms). Choices of sign
   /// use it, so that they do not depend on variable names.
   bool older(Nf a, Nf b) const;
@@ -238,6 +240,7 @@ struct Engine {
   std::optional<Nf> split_radix(AtomKind kind, Nf e);
   std::optional<Nf> split_digits(Nf e);
   Nf compare_digits(Nf e);
+  Nf with_indicators(Nf e, const std::function<std::optional<Nf>(AtomId)>& value);
   std::optional<Nf> by_conditions(AtomKind kind, Nf e);
   std::optional<bool> chooses_greater(AtomId c, Nf on, Nf off);
   std::optional<Nf> as_extremum(Nf condition, Nf on, Nf off);

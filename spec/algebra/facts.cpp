@@ -130,7 +130,7 @@ std::optional<Nf> Engine::base_of_root(Nf e) {
   if (!is_single(e) || terms(e)[0].coef.sign() < 0) return std::nullopt;
   const Mono& m = factors(terms(e)[0].mono);
   if (m.size() != 1 || m[0].exponent.is_integer() || !derived(m[0].atom)) return std::nullopt;
-  return is_op(m[0].atom, Op::poly) ? inner(m[0].atom) : of_atom(m[0].atom);
+  return base_of(m[0].atom);
 }
 
 /// Whether u, a polynomial, is positive in both cases of a comparison [v > 0] in it, e.g. of

@@ -177,16 +177,13 @@ Rational Engine::odd_power(const Mono& m) const {
 /// log of a product of factors of any sign: log(n^k) is k log(n) for a root, which is defined only
 /// for n >= 0, and for an odd k, since n^k > 0 only where n > 0.
 Nf Engine::log_of_any_sign(const Mono& m, Rational coef) {
-  const auto base = [&](const Factor& f) {
-    return is_op(f.atom, Op::poly) ? inner(f.atom) : of_atom(f.atom);
-  };
   const bool is_sign = coef.is_one() || coef == Rational(-1), alone = m.size() == 1;
   if (alone && coef.is_one() && !m[0].exponent.is_integer())
-    return scale(log(base(m[0])), m[0].exponent);
+    return scale(log(base_of(m[0].atom)), m[0].exponent);
   if (m.empty() || !is_sign) return lift(Op::log, {}, monomial(mono(m), coef));
   const Rational power = odd_power(m);
   if (alone && power == m[0].exponent && !power.is_one())
-    return scale(log(scale(base(m[0]), coef)), power);
+    return scale(log(scale(base_of(m[0].atom), coef)), power);
   Mono least = m, inverse;
   for (Factor& f : least) f.exponent = f.exponent / power;
   for (const Factor& f : least) inverse.push_back({f.atom, -f.exponent});

@@ -249,22 +249,29 @@ std::optional<Nf> Engine::split_digits(Nf e) {
 
 /// e with its comparisons digit by digit.
 Nf Engine::compare_digits(Nf e) {
+  return with_indicators(e, [&](AtomId a) {
+    return atoms[a].kind == AtomKind::le0 ? split_digits(atoms[a].args[0]) : std::nullopt;
+  });
+}
+
+/// e with another form of the factors, 0 or 1, that `value` has one for.
+Nf Engine::with_indicators(Nf e, const std::function<std::optional<Nf>(AtomId)>& value) {
   Nf result = zero;
+  bool changes = false;
   for (const Term& t : Poly(terms(e))) {
     Mono kept;
     Nf product = one;
     for (const Factor& f : Mono(factors(t.mono))) {
-      const bool compares = atoms[f.atom].kind == AtomKind::le0 && f.exponent.sign() > 0;
-      const auto digits = compares ? split_digits(atoms[f.atom].args[0]) : std::nullopt;
-      if (digits)
-        product = mul(product, *digits);
+      if (const auto other = f.exponent.sign() > 0 ? value(f.atom) : std::nullopt)
+        product = mul(product, *other);
       else
         kept.push_back(f);
     }
+    changes = changes || product != one;
     result = add(result, product == one ? monomial(t.mono, t.coef)
                                         : mul(product, fix(std::move(kept), t.coef)));
   }
-  return result;
+  return changes ? result : e;
 }
 
 namespace {
