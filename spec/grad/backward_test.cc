@@ -1,4 +1,5 @@
 // Derived backwards: of every op and state the text is proved; of every accepted plan it types.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -97,6 +98,10 @@ const Case cases[] = {
     {"where", "(c: bool[B/d], x y: f32[B/d M]) -> f32[B/d M] { return where(c, x, y) }"},
     {"where_zero",
      "(c: bool[B/d], x: f32[B/d M]{U_t}) -> f32[B/d M]{U_t} { return where(c, x, 0) }"},
+    {"guarded_log", "(x: f32[B/d M]) -> f32[B/d M] { return where(x > 0, log(x), 0) }"},
+    {"guarded_product",
+     "(c e: bool[B/d], x y: f32[B/d M]) -> f32[B/d M] "
+     "{ return where(c, 0, 2 * where(e, exp(x) * y, 0)) }"},
     {"cast", "(x: f32[B/d M]) -> f32[B/d M] { return f32(bf16(x) * 2) }"},
     {"stop_grad", "(x: f32[B/d M]) -> f32[B/d M] { return x * stop_grad(x) }"},
     {"einsum_contracts",
@@ -413,6 +418,22 @@ plan ffn_sharded_backward implements grad(ffn) after ffn_sharded(
     return g_x, FfnShards(ln=g_w_ln, w_gate=g_w_w_gate, w_up=g_w_w_up, w_down=g_w_w_down)
 }
 )");
+}
+
+/// The text of the derivative of a plan of one line.
+std::string derived(const std::string& plan) {
+  return Typed("test.shard", only(std::string(head) + plan + "\n")).backward("p").text;
+}
+
+/// 0 times infinity is not a number: the mask is put on last.
+TEST(Printed, AMaskIsAroundADerivativeThatMayOverflow) {
+  EXPECT_THAT(derived("(c: bool[B], x: f32[B]) -> f32[B] { return where(c, log(x), 0) }"),
+              testing::HasSubstr("where(c, g / x, 0)"));
+  EXPECT_THAT(derived("(c: bool[B], x: f32[B]) -> f32[B] { return where(c, 2 * sqrt(x), 0) }"),
+              testing::HasSubstr("where(c, g * 2 * (0.5 * rsqrt(x)), 0)"));
+  EXPECT_THAT(derived("(c e: bool[B], x y: f32[B]) -> f32[B]"
+                      " { return where(c, 0, where(e, exp(x) * y, 0)) }"),
+              testing::HasSubstr("where(e, where(c, 0, g * y * exp_x), 0)"));
 }
 
 std::vector<std::string> files() {

@@ -1,6 +1,7 @@
 // Gradients of pointwise ops: those of spec/ir/pointwise.def as text. g is U if the operands are
 // copies; each gradient is linear in it.
 #include <functional>
+#include <utility>
 
 #include "spec/grad/pull.h"
 
@@ -40,18 +41,77 @@ Term result() {
   return {[](Pull& p) { return p.y(); }};
 }
 
+bool is_zero(Ref x) {
+  const auto* op = std::get_if<ir::Op>(&x.node->op);
+  const auto* number = op ? std::get_if<ir::Number>(op) : nullptr;
+  return number && number->value == 0;
+}
+
+/// Whether op multiplies operand i by one number for all entries; `scalar[k]`: operand k has no
+/// dims.
+bool scales(const ir::Op& op, size_t i, const std::vector<bool>& scalar) {
+  if (const auto* unary = std::get_if<ir::Unary>(&op)) return unary->fn == ir::UnaryFn::neg;
+  const auto* binary = std::get_if<ir::Binary>(&op);
+  if (!binary) return std::holds_alternative<ir::Cast>(op);
+  if (binary->fn == ir::BinaryFn::div) return i == 0 && scalar[1];
+  return binary->fn == ir::BinaryFn::mul && scalar[1 - i];
+}
+
+bool adds(const ir::Op& op) {
+  const auto* binary = std::get_if<ir::Binary>(&op);
+  return binary && (binary->fn == ir::BinaryFn::add || binary->fn == ir::BinaryFn::sub);
+}
+
+/// What `make` gives for g, in which it is linear. For `where(c, h, 0)`: `where(c, make(h), 0)`,
+/// which is zero where c is false even where the derivative overflows. No value if g has no mask.
+std::optional<Ref> under_mask(Emit& e, Ref g, const std::function<Ref(Ref)>& make) {
+  const auto* op = std::get_if<ir::Op>(&g.node->op);
+  if (!op) return {};
+  std::vector<Ref> parts = g.node->operands;
+  const auto with = [&](size_t i, Ref part) {
+    parts[i] = part;
+    return e.op(*op, parts);
+  };
+  std::vector<bool> scalar;
+  for (Ref part : parts) scalar.push_back(type_of(part).dims.empty());
+  for (size_t i = 0; i < parts.size(); ++i)
+    if (scales(*op, i, scalar) && !scalar[i])
+      return under_mask(e, parts[i], [&](Ref h) { return make(with(i, h)); });
+  if (!std::holds_alternative<ir::Where>(*op)) return {};
+  const size_t kept = is_zero(parts[2]) ? 1 : 2;
+  const Ref h = parts[kept];
+  if (!is_zero(parts[3 - kept]) || type_of(h).dims != type_of(g).dims) return {};
+  const auto made = under_mask(e, h, make);
+  return with(kept, made ? *made : make(h));
+}
+
+/// The gradient of operand i, given that of the result.
+Ref pulled(Pull& p, const ir::Unary& op, size_t, Ref g) {
+  return ir::pulled(op.fn, given(g), operand(0), result()).emit(p);
+}
+Ref pulled(Pull& p, const ir::Binary& op, size_t i, Ref g) {
+  return ir::pulled(op.fn, i, given(g), operand(0), operand(1), result()).emit(p);
+}
+template <class Op>
+Ref gradient(Pull& p, const Op& op, size_t i) {
+  const auto make = [&](Ref g) { return pulled(p, op, i, g); };
+  std::vector<bool> scalar;
+  for (size_t k = 0; k < p.taped.operands.size(); ++k) scalar.push_back(p.in(k).type.dims.empty());
+  const bool uniform = adds(op) || scales(op, i, scalar);
+  const auto masked = uniform ? std::nullopt : under_mask(p.emit, p.g(), make);
+  return masked ? *masked : make(p.g());
+}
+
 }  // namespace
 
 void pull(Pull& p, const ir::Unary& op) {
-  if (has_gradient(op.fn)) p.give(0, ir::pulled(op.fn, given(p.g()), operand(0), result()).emit(p));
+  if (has_gradient(op.fn)) p.give(0, gradient(p, op, 0));
 }
 
 void pull(Pull& p, const ir::Binary& op) {
   if (!has_gradient(op.fn)) p.none(ir::name_of(op.fn));
-  const Term g = given(p.g());
   for (size_t i : {0, 1})
-    if (p.wants(i))
-      p.give_pointwise(i, ir::pulled(op.fn, i, g, operand(0), operand(1), result()).emit(p));
+    if (p.wants(i)) p.give_pointwise(i, gradient(p, op, i));
 }
 
 void pull(Pull& p, const ir::Where&) {
