@@ -149,5 +149,42 @@ TEST(Assumptions, InALoopAndInAGradient) {
   EXPECT_EQ(assumed(gradient("g * x / x")), (Texts{"x[B] != 0"}));
 }
 
+const std::string table = "dim P M\nfn f(e: f32[P M], n: i32[]) -> f32[M] {\n";
+
+/// A plan of `table` that reads the entry at `at`.
+std::string reads(const std::string& at, const std::string& plans) {
+  return table + "    at = " + at + "\n    return read(\"[P] M -> M\", e, at=at)\n}\n" +
+         "plan p implements f(e: f32[P M/t], n: i32[]) -> f32[M/t] {\n    at = " + plans +
+         "\n    return read(\"[P] M/t -> M/t\", e, at=at)\n}\n";
+}
+
+TEST(Assumptions, NotOfWhatTheInstructionsBound) {
+  for (const std::string at : {"n % |P|", "(n + 3) % |P|", "minimum(maximum(n, 0), |P| - 1)",
+                               "where(n < 0, 0, n % |P|)", "(n % 5) % |P|"})
+    EXPECT_EQ(assumed(reads(at, at)), none) << at;
+  EXPECT_EQ(assumed(reads("n", "n")), (Texts{"0 <= n", "n + 1 <= |P|"}));
+  EXPECT_EQ(assumed(reads("n - n % |P|", "n - n % |P|")), (Texts{"0 <= at", "at + 1 <= |P|"}));
+  EXPECT_EQ(assumed(reads("n % 5", "n % 5")), Texts{"at + 1 <= |P|"});
+  EXPECT_EQ(assumed(reads("maximum(n, 0)", "maximum(n, 0)")), Texts{"at + 1 <= |P|"});
+  // One more than the last.
+  EXPECT_EQ(assumed(reads("n % (|P| + 1)", "n % (|P| + 1)")), Texts{"at + 1 <= |P|"});
+}
+
+TEST(Assumptions, OfAnIndexOnceThroughAGradient) {
+  const std::string text =
+      "dim V M\ndim W pads V\n"
+      "fn loss(e: f32[V M], ids: i32[B]) -> f32[] {\n"
+      "    x = index(\"[V] M, B -> B M\", e, ids)\n    return sum(\"B M ->\", x * x)\n}\n"
+      "fn f(e: f32[V M], ids: i32[B]) -> (e1: f32[V M]) {\n"
+      "    _l, g = value_and_grad(loss wrt e)(e, ids)\n    return e - g\n}\n"
+      "plan loss_t implements loss(e: f32[W/t M], ids: i32[B]) -> f32[]{I_t} {\n"
+      "    x = all_reduce(\"B M {U_t} -> B M {I_t}\",\n"
+      "        index_unreduced(\"[W/t] M, B -> B M {U_t}\", e, ids))\n"
+      "    return sum(\"B M {I_t} -> {I_t}\", x * x)\n}\n"
+      "plan p implements f(e: f32[W/t M], ids: i32[B]) -> (e1: f32[W/t M]) {\n"
+      "    _l, g = value_and_grad(loss_t wrt e)(e, ids)\n    return e - g\n}\n";
+  EXPECT_EQ(assumed(text), (Texts{"|V| <= |W|", "0 <= ids < |V|"}));
+}
+
 }  // namespace
 }  // namespace shardproof

@@ -42,53 +42,71 @@ std::string comparison_of(ir::BinaryFn fn, bool truth) {
   return "";
 }
 
-/// Decides whether every entry of a value satisfies `entry OP bound` from the instructions that
-/// compute it. The normal form of a `where`, a remainder or a carry does not show such bounds.
-class EntryBound {
- public:
-  EntryBound(Context& context, const Frame& frame, std::string op, Nf bound)
-      : c_(context), frame_(frame), op_(std::move(op)), bound_(bound) {
-    collect(frame.function.body, false);
-  }
+}  // namespace
 
-  bool holds(ir::ValueId v) {
-    if (++steps_ > most_steps) return false;
-    if (hypotheses_.count(v) || shown(v)) return true;
-    if (const auto carry = carries_.find(v); carry != carries_.end()) return carried(carry->second);
-    const auto made = makers_.find(v);
-    if (made == makers_.end()) return false;
-    const ir::Instr& instr = *made->second;
-    return std::visit([&](const auto& op) { return by(op, instr, v); }, instr.op);
-  }
-
- private:
-  static constexpr int most_steps = 2000;
+/// The instructions that make the values of a function.
+struct Makers {
   struct Carry {
     const ir::Instr* loop;
     const ir::Block* body;
     size_t index;
   };
 
+  explicit Makers(const ir::Block& block) { collect(block, false); }
+
   void collect(const ir::Block& block, bool looped) {
     for (const ir::Instr& instr : block.instrs) {
       for (ir::ValueId v : instr.results) {
-        makers_[v] = &instr;
-        if (looped) looped_.insert(v);
+        of[v] = &instr;
+        if (looped) this->looped.insert(v);
       }
       const auto* scan = std::get_if<ir::Scan>(&instr.op);
       if (!scan) continue;
       for (size_t i = 0; i < scan->body->params.size(); ++i) {
-        looped_.insert(scan->body->params[i]);
-        if (i > 0) carries_[scan->body->params[i]] = {&instr, scan->body.get(), i - 1};
+        this->looped.insert(scan->body->params[i]);
+        if (i > 0) carries[scan->body->params[i]] = {&instr, scan->body.get(), i - 1};
       }
       collect(*scan->body, true);
     }
   }
 
+  std::map<ir::ValueId, const ir::Instr*> of;
+  std::map<ir::ValueId, Carry> carries;
+  std::set<ir::ValueId> looped;  ///< in the body of a scan
+};
+
+namespace {
+
+/// Decides whether every entry of a value satisfies `entry OP bound` from the instructions that
+/// compute it. The normal form of a `where`, a remainder or a carry does not show such bounds.
+class EntryBound {
+ public:
+  EntryBound(Context& context, const Frame& frame, std::string op, Nf bound)
+      : c_(context), frame_(frame), op_(std::move(op)), bound_(bound), makers_(of(frame)) {}
+
+  bool holds(ir::ValueId v) {
+    if (++steps_ > most_steps) return false;
+    if (hypotheses_.count(v) || shown(v)) return true;
+    if (const auto carry = makers_.carries.find(v); carry != makers_.carries.end())
+      return carried(carry->second);
+    const auto made = makers_.of.find(v);
+    if (made == makers_.of.end()) return false;
+    const ir::Instr& instr = *made->second;
+    return std::visit([&](const auto& op) { return by(op, instr, v); }, instr.op);
+  }
+
+ private:
+  static constexpr int most_steps = 2000;
+
+  static const Makers& of(const Frame& frame) {
+    if (!frame.makers) frame.makers = std::make_shared<const Makers>(frame.function.body);
+    return *frame.makers;
+  }
+
   /// False for a loop body's values during an induction: the frame holds one step, the proof is for
   /// all.
   bool readable(ir::ValueId v) const {
-    return frame_.values.at(v).has_value() && !(inductions_ > 0 && looped_.count(v));
+    return frame_.values.at(v).has_value() && !(inductions_ > 0 && makers_.looped.count(v));
   }
   Nf entry(ir::ValueId v) const { return c_.as_index(frame_.values.at(v)->body); }
   bool shown(ir::ValueId v) const { return readable(v) && known(c_.a, entry(v), op_, bound_); }
@@ -101,7 +119,7 @@ class EntryBound {
 
   /// Induction: the bound holds for the initial value, and after a step if it holds before that
   /// step.
-  bool carried(const Carry& carry) {
+  bool carried(const Makers::Carry& carry) {
     const std::set<ir::ValueId> before = hypotheses_;
     if (!holds(carry.loop->operands.at(carry.index))) return false;
     hypotheses_.insert(carry.body->params.at(carry.index + 1));
@@ -145,7 +163,9 @@ class EntryBound {
     const Nf radix = entry(y), zero = c_.a.number(0);
     if (!c_.a.known_positive(radix)) return false;
     if (from_below()) return known(c_.a, zero, op_, bound_);
-    return from_above() && known(c_.a, radix, "<=", bound_);
+    const bool strict = op_.size() == 1 || !c_.a.known_integer(radix);
+    const Nf most = strict ? radix : c_.a.sub(radix, c_.a.number(1));
+    return from_above() && known(c_.a, most, "<=", bound_);
   }
   bool by(const ir::Where&, const ir::Instr& instr, ir::ValueId) {
     const ir::ValueId condition = instr.operands.at(0);
@@ -165,8 +185,8 @@ class EntryBound {
 
   /// Whether `condition == truth` implies the bound for `value`.
   bool chosen(ir::ValueId condition, bool truth, ir::ValueId value) {
-    const auto made = makers_.find(condition);
-    if (made == makers_.end()) return false;
+    const auto made = makers_.of.find(condition);
+    if (made == makers_.of.end()) return false;
     const ir::Instr& instr = *made->second;
     const auto* unary = std::get_if<ir::Unary>(&instr.op);
     if (unary && unary->fn == ir::UnaryFn::logical_not)
@@ -199,13 +219,25 @@ class EntryBound {
   const Frame& frame_;
   std::string op_;
   Nf bound_;
-  std::map<ir::ValueId, const ir::Instr*> makers_;
-  std::map<ir::ValueId, Carry> carries_;
-  std::set<ir::ValueId> looped_, hypotheses_;
+  const Makers& makers_;
+  std::set<ir::ValueId> hypotheses_;
   int inductions_ = 0, steps_ = 0;
 };
 
 }  // namespace
+
+bool Context::bounded(const Site& site, ir::ValueId value, const std::string& op, Nf bound) {
+  const Nf entry = as_index(site.frame.values.at(value)->body);
+  const Nf gap = op == ">=" ? a.sub(entry, bound) : a.sub(bound, entry);
+  const auto stated = [&](const Condition& each) {
+    const Nf to = as_index(each.left);
+    if (each.op == "<=") return a.known_nonnegative(a.sub(gap, a.sub(each.right, to)));
+    if (each.op == ">=") return a.known_nonnegative(a.sub(gap, a.sub(to, each.right)));
+    return false;
+  };
+  return a.le0(a.neg(gap)) == a.number(1) || std::any_of(bounds.begin(), bounds.end(), stated) ||
+         EntryBound(*this, site.frame, op, bound).holds(value);
+}
 
 void Context::check_call(size_t callee, const Site& site) {
   if (!site.frame.top || quiet()) return;

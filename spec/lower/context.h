@@ -22,6 +22,8 @@ Vars flat(const std::vector<Vars>& positions);
 
 struct Site;
 
+struct Makers;
+
 /// One inlined function: the values lowered so far, and its loop depth.
 struct Frame {
   const ir::Function& function;
@@ -34,8 +36,9 @@ struct Frame {
   std::set<ir::ValueId> given = {};  ///< values that are set in advance and not lowered
   /// By value: whether it depends on a cotangent parameter of the function.
   std::vector<bool> upstream = std::vector<bool>(function.values.size(), false);
-  const Site* caller = nullptr;      ///< set while its body is lowered
-  std::vector<Demand> demands = {};  ///< by value; filled on first use
+  mutable std::shared_ptr<const Makers> makers = {};  ///< made when first read: assumed.cpp
+  const Site* caller = nullptr;                       ///< set while its body is lowered
+  std::vector<Demand> demands = {};                   ///< by value; filled on first use
   const std::vector<Demand>& demands_of(const ir::Program& program, Reach reach);  ///< needs.cpp
 };
 
@@ -124,6 +127,9 @@ class Context {
   void declare_assumptions(const Frame& frame);
   /// Checks that the arguments satisfy the callee's assumptions; records those that are not proved.
   void check_call(size_t callee, const Site& site);
+  /// Whether all entries of an integer value are known to be `op` bound, `<=` or `>=`: from its
+  /// normal form, from an `assume` of the function, or from the instructions that make it.
+  bool bounded(const Site& site, ir::ValueId value, const std::string& op, Nf bound);
   /// Declares l OP r, which is assumed. Returns false if it was already known.
   bool declare(Nf l, const std::string& op, Nf r);
   void declare_gap(Nf l, const std::string& op, Nf r);

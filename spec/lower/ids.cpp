@@ -1,5 +1,6 @@
 // Finds integer parameters that index a table as a whole: their range is assumed, as a fact of the
 // leaf.
+#include "spec/ir/walk.h"
 #include "spec/lower/lower.h"
 
 namespace shardproof::lower {
@@ -43,8 +44,8 @@ struct Origins {
       if (copies(instr.op)) of.at(instr.results.at(0)) = of.at(instr.operands.at(0));
       if (const auto* op = std::get_if<ir::Index>(&instr.op)) table(instr, op->pattern);
       if (const auto* op = std::get_if<ir::IndexUnreduced>(&instr.op)) table(instr, op->pattern);
-      if (const auto* op = std::get_if<ir::Call>(&instr.op)) {
-        const IdRanges& inner = of_callee(op->function);
+      if (const auto callee = callee_of(instr.op)) {  // of a call, or of a gradient
+        const IdRanges& inner = of_callee(*callee);
         for (size_t i = 0; i < inner.size() && i < instr.operands.size(); ++i)
           if (inner[i]) below(instr.operands[i], *inner[i]);
       }

@@ -35,8 +35,11 @@ std::string shown(Context& c, const Site& site, Nf ids) {
 }
 
 void assume_in_range(Context& c, const Site& site, Nf ids, const Vars& marked, const Dim& dim) {
-  const Nf one = c.a.number(1), end = c.a.add(c.a.sub(ids, c.size(marked)), one);
-  if (c.a.le0(c.a.neg(ids)) == one && c.a.le0(end) == one) return;
+  const Nf one = c.a.number(1);
+  const ir::ValueId value = site.instr.operands.at(1);
+  const bool low = c.bounded(site, value, ">=", c.a.number(0));
+  const bool high = c.bounded(site, value, "<=", c.a.sub(c.size(marked), one));
+  if (low && high) return;
   const std::string text = "0 <= " + shown(c, site, ids) + " < |" + to_string(dim) + "|";
   if (leaves_somewhere(c, ids, c.size(marked))) c.never(text);
   c.assume(text, c.a.number(0), "<=", ids);

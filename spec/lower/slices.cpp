@@ -33,23 +33,11 @@ size_t entry_position(const ir::Entry& op, const Type& type) {
 
 namespace {
 
-bool holds(Context& c, Nf condition) { return condition == c.a.number(1); }
-
-/// Whether an `assume` of the function gives gap >= 0.
-bool stated(Context& c, Nf gap) {
-  return std::any_of(c.bounds.begin(), c.bounds.end(), [&](const Condition& bound) {
-    const Nf entry = c.as_index(bound.left);
-    if (bound.op == "<=") return c.a.known_nonnegative(c.a.sub(gap, c.a.sub(bound.right, entry)));
-    if (bound.op == ">=") return c.a.known_nonnegative(c.a.sub(gap, c.a.sub(entry, bound.right)));
-    return false;
-  });
-}
-
 /// Assumes 0 <= start and start + length <= whole, unless they are known or stated.
 void assume_inside(Context& c, const Site& site, size_t operand, Nf start, Nf length, Nf whole) {
-  const Nf after = c.a.sub(c.a.add(start, length), whole);
-  const bool low = holds(c, c.a.le0(c.a.neg(start))) || stated(c, start);
-  const bool high = holds(c, c.a.le0(after)) || stated(c, c.a.neg(after));
+  const ir::ValueId at = site.instr.operands.at(operand);
+  const bool low = c.bounded(site, at, ">=", c.a.number(0));
+  const bool high = c.bounded(site, at, "<=", c.a.sub(whole, length));
   if (low && high) return;
   const Name name =
       site.frame.top ? site.frame.function.values.at(site.instr.operands.at(operand)).name : "";
