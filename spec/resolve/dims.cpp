@@ -44,13 +44,14 @@ class DimDeclarer {
  private:
   void see(const syntax::DimDecl& decl) {
     constexpr size_t most = 500;
+    SourceRange rest = decl.range;
     for (const Name& name : decl.names) {
       if (file_.dims.size() == most && !file_.dims.count(name)) {
         if (!std::exchange(too_many_dims_, true))
           world_.error("E0007", decl.range, "a file has at most 500 dims");
         return;
       }
-      see(file_.dims, name, world_.locate(name, decl.range));
+      see(file_.dims, name, world_.locate_next(name, rest));
     }
   }
 
@@ -97,8 +98,9 @@ class DimDeclarer {
     auto names = names_of(world_, file_);
     auto size = [&](const syntax::Expr& expr) { return arith(world_, expr, names); };
     for (size_t i = 0; i < decl.names.size(); ++i) {
+      if (!file_.dims.count(decl.names[i])) continue;  // one too many
       auto info = dim_info(world_, decl, i, known_, size);
-      if (info && file_.dims.count(decl.names[i])) merge_dim(decl.names[i], std::move(*info));
+      if (info) merge_dim(decl.names[i], std::move(*info));
     }
   }
 

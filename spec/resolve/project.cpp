@@ -17,6 +17,7 @@ namespace fs = std::filesystem;
 std::string kind_of(mode_t mode) {
   if (S_ISDIR(mode)) return "is a directory";
   if (S_ISFIFO(mode)) return "is a pipe";
+  if (S_ISSOCK(mode)) return "is a socket";
   return S_ISREG(mode) ? "" : "is a device";
 }
 
@@ -82,6 +83,7 @@ std::string read_regular(const std::string& path) {
     if (text.size() > largest_file) throw Unreadable("is larger than 16 MB");
     if (got < 0) got = 1;
   }
+  text.shrink_to_fit();  // it is kept, and a project may have many small files
   return text;
 }
 

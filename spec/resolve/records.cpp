@@ -1,4 +1,6 @@
 // Records and layouts: flattens their fields, and compares layouts with their records.
+#include <algorithm>
+
 #include "spec/resolve/in_order.h"
 #include "spec/resolve/pads.h"
 #include "spec/resolve/types.h"
@@ -26,8 +28,9 @@ std::optional<Types> read_fields(World& world, size_t record) {
   for (const syntax::Group& group : *entity.groups) {
     auto type = resolve_type(context, group.type);
     good = good && type;
+    SourceRange rest = group.range;
     for (const Name& name : group.names) {
-      const SourceRange range = world.locate(name, group.range);
+      const SourceRange range = world.locate_next(name, rest);
       auto [first, fresh] = seen.try_emplace(name, range);
       if (!fresh) world.twice(name, range, first->second, "a field is declared twice");
       if (!type) continue;

@@ -113,8 +113,7 @@ class UnusedFinder {
   void declare(const syntax::DimDecl& node) {
     SourceRange rest = node.range;
     for (const Name& name : node.names) {
-      const SourceRange range = world_.locate(name, rest);
-      if (rest.file >= 0) rest.begin = range.end;
+      const SourceRange range = world_.locate_next(name, rest);
       Declared declared{range, "dim"};
       const auto files = world_.dim_files.find(name);
       if (scopes_.size() == 1 && files != world_.dim_files.end())

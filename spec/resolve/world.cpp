@@ -66,23 +66,39 @@ void World::unknown(const std::string& what, const Name& name, SourceRange range
   } else if (what == "dim") {
     const bool mark = name.starts_with("U_") || name.starts_with("I_") || name.starts_with("Max_");
     const Name other = known.empty() ? "S" : known.front();
-    diagnostic.fixes.push_back({mark ? "a mark stands in braces, `{" + name + "}`"
-                                     : "declare it: `dim " + name +
-                                           "`, or as another name of a dim, `dim " + name + " = " +
-                                           other + "`",
-                                {},
-                                false,
-                                ""});
+    diagnostic.fixes.push_back(
+        {mark ? "a mark stands in braces, `{" + name + "}`"
+              : "declare it: `dim " + name + "`, or as another name of a dim, `dim " + name +
+                    " = " + other + "`",
+         mark ? std::vector<Edit>() : declared(what, name, range), false, ""});
   } else if (what == "model" && !known.empty() && known.size() <= 8) {
     diagnostic.fixes.push_back({"the functions of this file are " + listed(known), {}, false, ""});
   } else if (what == "schedule") {
     diagnostic.fixes.push_back({"the schedules are " + listed(known), {}, false, ""});
   } else if (what == "axis" && known.size() == 1) {
     diagnostic.fixes.push_back(
-        {"the mesh has one axis, `" + known[0] + "`", {{range, known[0]}}, false, ""});
+        {"the mesh has one axis, `" + known[0] + "`", {{range, known[0]}}, false, "", true});
   } else if (what == "axis" && !known.empty()) {
     diagnostic.fixes.push_back({"the axes of the mesh are " + listed(known), {}, false, ""});
   }
+  if (std::vector<Edit> edits = declared(what, name, range); what == "axis" && !edits.empty())
+    diagnostic.fixes.push_back({"declare it: `mesh .. " + name + "`", std::move(edits), false, ""});
+}
+
+std::vector<Edit> World::declared(const std::string& what, const Name& name,
+                                  SourceRange use) const {
+  SourceRange last;
+  for (const FileScope& file : files) {
+    if (!file.ast || file.ast->source != use.file) continue;
+    for (const syntax::Declaration& each : file.ast->declarations) {
+      if (const auto* mesh = std::get_if<syntax::MeshDecl>(&each); mesh && what == "axis")
+        last = mesh->range;
+      const auto* dim = std::get_if<syntax::DimDecl>(&each);
+      if (dim && what == "dim" && dim->kind == syntax::DimDecl::Kind::plain) last = dim->range;
+    }
+  }
+  if (last.file < 0) return {};
+  return {{{last.file, last.end, last.end}, " " + name}};
 }
 
 // `"bm,mf->bf"` has one error and one fix.
@@ -131,6 +147,12 @@ SourceRange World::locate(const Name& name, SourceRange range) const {
     return range;
   }
   return range;
+}
+
+SourceRange World::locate_next(const Name& name, SourceRange& rest) const {
+  const SourceRange found = locate(name, rest);
+  if (rest.file >= 0 && !(found == rest)) rest.begin = found.end;
+  return found;
 }
 
 Dim World::local_dim(const Name& function, const Name& name, ir::DimInfo info) {

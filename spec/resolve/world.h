@@ -110,12 +110,17 @@ class World {
   size_t errors() const;
   /// The position of `name` in the text of `range`.
   SourceRange locate(const Name& name, SourceRange range) const;
+  /// The same for names that follow each other: `rest` then begins after this one.
+  SourceRange locate_next(const Name& name, SourceRange& rest) const;
   /// A dim in a body: the same function, name and size give the same dim; never a dim of a file.
   Dim local_dim(const Name& function, const Name& name, ir::DimInfo info);
 
  private:
   /// Adds the edit to the last error's fix, if both separate the dims of one pattern.
   bool added_to_last(const Fix& fix);
+
+  /// Adds the name to the last declaration of that kind in the file.
+  std::vector<Edit> declared(const std::string& what, const Name& name, SourceRange use) const;
 
   size_t untold_ = 0;       ///< errors beyond the limit
   Diagnostic last_untold_;  ///< a dummy for the callers of error()
