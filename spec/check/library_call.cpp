@@ -299,8 +299,8 @@ void tell_as_call(const Sources& sources, const ir::Program& program, const ir::
   diagnostic.types = {to_string(type)};
   if (auto numbers = smallest(program, plan, instance, axis, name))
     diagnostic.counterexample = numbers;
-  refused.refusal.fixes.clear();
   if (auto range = argument_of(sources, diagnostic.range, plan.values.at(instance.argument).name)) {
+    refused.refusal.fixes.clear();
     Shape whole = type;
     whole.marks.erase(axis);
     const std::string wrap = "all_reduce(\"" + to_string(static_cast<const Shape&>(type)) + " -> " +

@@ -41,12 +41,12 @@ TEST(Mistakes, WordsOfOtherLanguages) {
   expect_help(body("return x.max(1)"), "E0002", "no methods and no modules");
   expect_help(body("return x ** 2"), "E0002", "pow(x, y)");
   expect_help(body("x += 1"), "E0002", "assigned once");
-  expect_help(body("return sum(x)"), "E0103", "as in `sum(\"B M -> B\", x)`");
-  expect_help(body("return x / len(x)"), "E0101", "the size of the dim B is `|B|`");
+  expect_help(body("return sum(x)"), "E0103", "`sum(\"B M -> \", x)`");
+  expect_fix(body("return x / len(x)"), "E0101", "the size of a dim: `|B|`");
   expect_help(body("return clip(x, 0, 1)"), "E0101", "minimum(maximum(x, a), b)");
   expect_help(body("return x // the input"), "E0002", "a comment begins with `#`");
   expect_help(body("return x[0]"), "E0002", "read(");
-  expect_help(body("return softmax(x, dim=-1)"), "E0008", "in its pattern");
+  expect_help(body("return softmax(x, dim=-1)"), "E0103", "called as `softmax(\"; K\", x)`");
   expect_help(body("return psum(x)"), "E0101", "as in `all_reduce(");
   expect_help(head + "fn f(x: float32[B M]) -> f32[B M] { return x }\n", "E0101", "the dtypes are");
 }

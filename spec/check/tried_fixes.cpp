@@ -20,9 +20,10 @@ bool of_syntax(const Diagnostic& diagnostic) { return diagnostic.code.starts_wit
 struct ErrorCount {
   size_t all = 0, syntax = 0;
 
-  void add(const std::vector<Diagnostic>& diagnostics) {
+  /// A plan that rests on one with an error need not be wrong itself: not counted `own`.
+  void add(const std::vector<Diagnostic>& diagnostics, bool own = false) {
     for (const Diagnostic& each : diagnostics) {
-      if (!told_as_error(each)) continue;
+      if (!told_as_error(each) || (own && each.code == "U0005")) continue;
       ++all;
       if (of_syntax(each)) ++syntax;
     }
@@ -30,10 +31,10 @@ struct ErrorCount {
 };
 
 ErrorCount count_errors(const std::vector<PlanReport>& plans,
-                        const std::vector<Diagnostic>& of_file) {
+                        const std::vector<Diagnostic>& of_file, bool own = false) {
   ErrorCount errors;
   errors.add(of_file);
-  for (const PlanReport& plan : plans) errors.add(plan.diagnostics);
+  for (const PlanReport& plan : plans) errors.add(plan.diagnostics, own);
   return errors;
 }
 
@@ -129,9 +130,9 @@ class FixTrial {
     ErrorCount before = count_errors(plans_, of_file_);
     if (alone) {
       before = count_errors({}, of_file_);
-      before.add(plan->diagnostics);
+      before.add(plan->diagnostics, true);
     }
-    const ErrorCount after = count_errors(checked.plans(), checked.diagnostics());
+    const ErrorCount after = count_errors(checked.plans(), checked.diagnostics(), alone);
     const bool fewer = after.all < before.all;
     const bool read = of_syntax(diagnostic) && after.syntax < before.syntax;
     return fewer || read ? AfterEdit::fewer_errors : AfterEdit::no_help;

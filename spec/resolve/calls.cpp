@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "spec/resolve/declarations.h"
+#include "spec/resolve/foreign_calls.h"
 #include "spec/resolve/primitives.h"
 #include "spec/syntax/parser.h"
 
@@ -79,6 +80,24 @@ std::vector<Values> each_call(Body& body, const CallSite& site) {
 
 bool is_primitive(const Name& name) { return primitives().count(name) > 0; }
 
+/// A call of another language that can be written here: one error, and what to write.
+bool refuse_foreign(Body& body, const syntax::Expr& expr) {
+  if (expr.kind != syntax::Expr::Kind::call || body.scope->instance) return false;
+  if (body.file().functions.count(expr.text) || body.world.files[0].functions.count(expr.text))
+    return false;
+  std::optional<Fix> fix = in_the_notation(body, expr);
+  if (!fix) return false;
+  const SourceRange name = body.world.locate(expr.text, expr.range);
+  Diagnostic& error =
+      is_primitive(expr.text)
+          ? body.error("E0103", expr.range,
+                       "`" + expr.text + "` needs a pattern, a string before its arguments")
+          : body.error("E0101", name, "there is no function `" + expr.text + "`",
+                       "unknown function");
+  error.fixes.push_back(*std::move(fix));
+  return true;
+}
+
 }  // namespace
 
 CallSite read_site(Body& body, const syntax::Expr& expr) {
@@ -107,6 +126,7 @@ CallSite read_site(Body& body, const syntax::Expr& expr) {
 
 std::vector<Values> call(Body& body, const syntax::Expr& expr) {
   if (expr.text == "with") return {replace_fields(body, expr)};
+  if (refuse_foreign(body, expr)) return unknown_result();
   const CallSite site = read_site(body, expr);
   if (expr.kind == syntax::Expr::Kind::cast) {
     if (auto to = dtype_of(expr.text)) return {cast(body, site, *to)};

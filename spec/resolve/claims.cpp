@@ -9,6 +9,17 @@
 namespace shardproof::resolution {
 namespace {
 
+/// Writes `own` with its dims in the model's order. None for a record, whose range is `{}`.
+std::vector<Edit> in_order_of(const Type& own, const Type& model, SourceRange range) {
+  if (range.file < 0) return {};
+  Type ordered = own;
+  ordered.dims.clear();
+  for (const Split& theirs : model.dims)
+    for (const Split& mine : own.dims)
+      if (mine.dim == theirs.dim) ordered.dims.push_back(mine);
+  return {{range, to_string(ordered)}};
+}
+
 class Claim {
  public:
   Claim(World& world, FunctionEntity& entity)
@@ -159,7 +170,8 @@ class Claim {
       world_.diagnostics.back().types = {to_string(mine[i]), to_string(theirs[i])};
       if (!positions && sorted_dims(mine[i]) == sorted_dims(theirs[i]))
         world_.diagnostics.back().fixes.push_back(
-            {"its dims are those of the model in another order", {}, false, ""});
+            {"its dims are those of the model in another order",
+             in_order_of(mine[i], theirs[i], own.is_record() ? SourceRange{} : range), false, ""});
       else if (!own.is_record())
         world_.diagnostics.back().fixes.push_back(
             {"the model's type is `" + to_string(theirs[i]) + "`; a plan adds axes to it",

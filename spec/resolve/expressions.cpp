@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "spec/resolve/calls.h"
+#include "spec/resolve/foreign_calls.h"
 #include "spec/resolve/no_such_value.h"
 #include "spec/resolve/numbers.h"
 #include "spec/resolve/primitives.h"
@@ -43,8 +44,12 @@ Values field_value(Body& body, const syntax::Expr& expr) {
       Diagnostic& error =
           body.error("E0109", expr.range, "a tensor has no field `" + expr.text + "`");
       if (expr.text == "T" || expr.text == "mT")
-        error.fixes.push_back(
-            {"a transposition names the dims: `rearrange(\"B M -> M B\", x)`", {}, false, ""});
+        error.fixes.push_back(transposed_in_the_notation(body, expr)
+                                  .value_or(Fix{"a transposition names the dims: "
+                                                "`rearrange(\"B M -> M B\", x)`",
+                                                {},
+                                                false,
+                                                ""}));
     }
     return unknown_value();
   }
@@ -121,6 +126,14 @@ Values boolean(Body& body, const syntax::Expr& expr) {
 }
 
 Values operate(Body& body, const syntax::Expr& expr) {
+  if (expr.text == "@") {
+    const SourceRange between{expr.range.file, expr.args.at(0).range.end,
+                              expr.args.at(1).range.begin};
+    body.error("E0005", body.world.locate("@", between), "`@` is not part of the notation")
+        .fixes.push_back(product_in_the_notation(body, expr)
+                             .value_or(Fix{"a product of matrices is an `einsum`", {}, false, ""}));
+    return unknown_value();
+  }
   std::vector<Argument> args;
   for (const syntax::Expr& arg : expr.args) args.push_back({body.one(arg), arg.range});
   if (args.size() == 1) return unary(body, expr.text, args[0], expr.range);

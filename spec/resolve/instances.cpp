@@ -321,7 +321,28 @@ bool Instantiation::refuse(SourceRange range, const std::string& message, const 
   Diagnostic& error = body_.error("E0305", range, "`" + site_.name + "`: " + message);
   error.types = {to_string(actual)};
   for (ir::ValueId id : instance_.arguments) error.types.push_back(to_string(body_.type(id)));
+  if (!body_.inferred()) in_another_order(error);
   return false;
+}
+
+/// `sgd(w, lr, g)`: exchanges the refused argument with each other one, if that proves the plan.
+void Instantiation::in_another_order(Diagnostic& error) const {
+  const auto text = [&](SourceRange range) { return std::string(body_.world.sources.text(range)); };
+  std::string names;
+  for (const Parameter& param : entity_.params) names += (names.empty() ? "" : ", ") + param.name;
+  const std::string message = "the arguments stand in the order `" + names + "`";
+  for (const Argument& refused : site_.args) {
+    if (!(refused.range == error.range)) continue;
+    for (const Argument& other : site_.args)
+      if (!(other.range == refused.range) && !other.text && !other.dtype)
+        error.fixes.push_back(
+            {message,
+             {{refused.range, text(other.range)}, {other.range, text(refused.range)}},
+             false,
+             "",
+             true});
+  }
+  error.fixes.push_back({message, {}, false, ""});
 }
 
 TypeContext Instantiation::context() const {

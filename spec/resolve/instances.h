@@ -35,6 +35,7 @@ class Instantiation {
   bool bind_dims(const syntax::TypeExpr& written, const Type& actual, const std::string& what,
                  SourceRange range);
   bool refuse(SourceRange range, const std::string& message, const Type& actual);
+  void in_another_order(Diagnostic& error) const;
   TypeContext context() const;
   std::vector<Values> body_results();
   std::vector<Values> ordered(const FunctionScope& scope);

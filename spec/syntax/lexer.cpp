@@ -218,6 +218,10 @@ class Lexer {
       at_ += candidate.size();
       return push(Token::Kind::symbol, begin_, at_);
     }
+    if (rest[0] == '@' && !fresh_line_ && !pattern_) {  // `x @ w`: resolution names the dims
+      ++at_;
+      return push(Token::Kind::symbol, begin_, at_);
+    }
     foreign();
   }
 
@@ -244,10 +248,7 @@ class Lexer {
       break;
     }
     if (run == "'") in_single_quotes(diagnostic);
-    if (run == "@" && fresh_line_)
-      diagnostic.fixes.push_back(advice("there are no decorators"));
-    else if (run == "@")
-      diagnostic.fixes.push_back(advice("a product of matrices is an `einsum`"));
+    if (run == "@" && fresh_line_) diagnostic.fixes.push_back(advice("there are no decorators"));
     if (run == "?") diagnostic.fixes.push_back(advice("a choice is `where(c, x, y)`"));
     if (run == "^") diagnostic.fixes.push_back(advice("a power is `pow(x, y)`"));
     report_.add(std::move(diagnostic));

@@ -207,7 +207,7 @@ void Parser::argument(Expr& call) {
   Name label;
   if (at_word() && at("=", 1)) {
     // `grad=f32` of a cast is the one argument named by a reserved word.
-    label = at("grad") ? Name(take().text) : name("the name of an argument");
+    label = at("grad") || at("dim") ? Name(take().text) : name("the name of an argument");
     take();
   }
   const bool dtype = at_word() && is_dtype(peek().text) && !at("(", 1);

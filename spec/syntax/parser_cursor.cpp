@@ -160,11 +160,7 @@ Name Cursor::name(std::string_view what) {
               quoted(word) + (step ? " is a step of a schedule" : " is a reserved word") +
                   " and cannot be " + std::string(what),
               "not a name");
-    const bool argument = what.find("argument") != what.npos && word == "dim";
-    diagnostic.fixes.push_back(advice(argument
-                                          ? "a function along a dim has it in its pattern, as in "
-                                            "`softmax(\"B M; M\", x)`"
-                                          : "choose another name, for instance `" + word + "_`"));
+    diagnostic.fixes.push_back(advice("choose another name, for instance `" + word + "_`"));
     tell(std::move(diagnostic));
   }
   return Name(take().text);

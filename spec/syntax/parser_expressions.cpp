@@ -1,5 +1,6 @@
 // Expressions, from `or` down to what binds tightest but for the atoms.
 #include <algorithm>
+#include <cstdlib>
 
 #include "spec/syntax/parser_impl.h"
 
@@ -22,7 +23,7 @@ Expr Parser::disjunction() { return chain({"or"}, &Parser::conjunction); }
 Expr Parser::conjunction() { return chain({"and"}, &Parser::negation); }
 Expr Parser::negation() { return prefixed("not", &Parser::comparison); }
 Expr Parser::sum() { return chain({"+", "-"}, &Parser::term); }
-Expr Parser::term() { return chain({"*", "/", "//", "%"}, &Parser::unary); }
+Expr Parser::term() { return chain({"*", "/", "//", "%", "@"}, &Parser::unary); }
 Expr Parser::unary() { return prefixed("-", &Parser::postfix); }
 
 Expr Parser::chain(std::initializer_list<std::string_view> operators, Rule operand) {
@@ -101,9 +102,62 @@ void Parser::refuse_stacked_record(const Expr& record, const std::vector<Name>& 
   fail(std::move(diagnostic));
 }
 
+// `x ** 2`.
+void Parser::refuse_power(const Expr& base) {
+  Diagnostic diagnostic =
+      error("E0002", {file_, peek().begin, peek(1).end}, "`**` is not an operator");
+  take();
+  take();
+  const Expr exponent = prefixed("-", &Parser::atom);
+  const std::string power = "pow(" + print(base) + ", " + print(exponent) + ")";
+  diagnostic.fixes.push_back(replace({file_, base.range.begin, exponent.range.end}, power,
+                                     "a power is `pow(x, y)`: `" + power + "`"));
+  fail(std::move(diagnostic));
+}
+
+/// Of the parameter of that name above: the names of its dims. Empty if it has none, or groups.
+std::vector<Name> Parser::dims_of_parameter(std::string_view name) const {
+  std::vector<Name> dims;
+  for (size_t i = pos_; i-- > 0 && dims.empty();) {
+    if (tokens_[i].text != name || tokens_[i].kind != Token::Kind::word) continue;
+    size_t next = i + 1;
+    while (tokens_[next].kind == Token::Kind::word) ++next;
+    if (tokens_[next].text != ":" || tokens_[next + 1].kind != Token::Kind::word ||
+        tokens_[next + 2].text != "[")
+      continue;
+    for (next += 3; tokens_[next].text != "]"; ++next) {
+      if (tokens_[next].kind == Token::Kind::word)
+        dims.emplace_back(tokens_[next].text);
+      else if (tokens_[next].text == "/" && tokens_[next + 1].kind == Token::Kind::word)
+        ++next;
+      else
+        return {};
+    }
+  }
+  return dims;
+}
+
+// `x.shape[0]`, `x.size(0)`: at the bracket. The type of a parameter names the dim.
+Fix Parser::size_of_dim(const Expr& tensor) const {
+  Fix fix = advice("the size of the dim B is `|B|`");
+  const bool last = at("-", 1);
+  const Token& number = peek(last ? 2 : 1);
+  const Token& close = peek(last ? 3 : 2);
+  if (tensor.kind != Expr::Kind::name || number.kind != Token::Kind::number ||
+      (close.text != "]" && close.text != ")"))
+    return fix;
+  std::vector<Name> dims = dims_of_parameter(tensor.text);
+  if (last) std::reverse(dims.begin(), dims.end());
+  const size_t at = static_cast<size_t>(std::atoi(std::string(number.text).c_str())) - last;
+  if (at >= dims.size()) return fix;
+  return replace({file_, tensor.range.begin, close.end}, "|" + dims[at] + "|",
+                 "the size of a dim: `|" + dims[at] + "|`");
+}
+
 Expr Parser::postfix() {
   Expr result = atom();
   for (;;) {
+    if (at("*") && at("*", 1) && peek().end == peek(1).begin) refuse_power(result);
     if (at("with") && !in_schedule_) {
       result = with(std::move(result));
       continue;
@@ -115,13 +169,20 @@ Expr Parser::postfix() {
       outer.kind = Expr::Kind::field;
       if (at_next_bind()) fail("the name of a field");
       outer.text = name("the name of a field");
+      if (outer.text == "size" && at("(")) {
+        Diagnostic diagnostic = error("E0002", range(peek()), "a tensor has no `size`",
+                                      "the sizes of dims are known by their names");
+        diagnostic.fixes.push_back(size_of_dim(result));
+        fail(std::move(diagnostic));
+      }
     } else {
       take();
       outer.kind = Expr::Kind::entry;
       if (result.kind == Expr::Kind::field && result.text == "shape" && !at_word()) {
         Diagnostic diagnostic = error("E0002", range(peek()), "a tensor has no `shape`",
                                       "the sizes of dims are known by their names");
-        diagnostic.fixes.push_back(advice("the size of the dim B is `|B|`"));
+        --pos_;
+        diagnostic.fixes.push_back(size_of_dim(result.args[0]));
         fail(std::move(diagnostic));
       }
       if (!at_word()) {

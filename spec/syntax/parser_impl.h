@@ -88,6 +88,9 @@ class Parser : Cursor {
   Expr term();
   Expr unary();
   Expr postfix();
+  [[noreturn]] void refuse_power(const Expr& base);
+  Fix size_of_dim(const Expr& tensor) const;
+  std::vector<Name> dims_of_parameter(std::string_view name) const;
   [[noreturn]] void refuse_stacked_record(const Expr& record, const std::vector<Name>& dims);
   Expr with(Expr record);
   Expr atom();

@@ -21,7 +21,7 @@ Level binary_level(const std::string& text) {
   if (text == "or") return level_or;
   if (text == "and") return level_and;
   if (text == "+" || text == "-") return level_sum;
-  if (text == "*" || text == "/" || text == "//" || text == "%") return level_term;
+  if (text == "*" || text == "/" || text == "//" || text == "%" || text == "@") return level_term;
   return level_compare;
 }
 

@@ -1,0 +1,130 @@
+// Calls as JAX, PyTorch and Python write them: the first fix is the call of the notation, with the
+// types of this file.
+#include "spec/check/expect_fix.h"
+
+namespace shardproof {
+namespace other_languages_test {
+
+/// A plan p of f, with these bodies, types of x and w, and result.
+std::string plan(const std::string& model, const std::string& result, const std::string& types,
+                 const std::string& local, const std::string& body) {
+  return "mesh d t\ndim B M F\nfn f(x: f32[B M], w: f32[M F]) -> f32[" + result + "] { return " +
+         model + " }\nplan p implements f(" + types + ") -> f32[" + local + " {\n    " + body +
+         "\n}\n";
+}
+
+const std::string rows = "x: f32[B/d M], w: f32[M F]", columns = "x: f32[B M], w: f32[M F/t]",
+                  inner = "x: f32[B M/t], w: f32[M/t F]";
+
+TEST(OtherLanguages, AReductionOverDevicesNamesWhatIsUnreduced) {
+  const std::string model = "einsum(\"B M, M F -> B F\", x, w)",
+                    product = "einsum(\"B M/t, M/t F -> B F {U_t}\", x, w)";
+  const std::string fix = "all_reduce(\"B F {U_t} -> B F\", ";
+  expect_fix(plan(model, "B F", inner, "B F]", "return psum(" + product + ", \"t\")"), "E0101",
+             fix);
+  expect_fix(plan(model, "B F", inner, "B F]",
+                  "h = " + product + "\n    s = 2 * h / 2\n    return psum(s, axis_name=\"t\")"),
+             "E0101", fix + "s)");
+  expect_fix(plan(model, "B F", inner, "B F]", "return all_reduce(" + product + ")"), "E0103", fix);
+  expect_fix(plan("max(\"M F -> M\", w)", "M", columns, "M]",
+                  "return pmax(max(\"M F/t -> M {Max_t}\", w), \"t\")"),
+             "E0101", "all_reduce(\"M {Max_t} -> M\", ");
+}
+
+TEST(OtherLanguages, ASumNamesItsDims) {
+  const std::string all = "sum(\"B M ->\", x)";
+  expect_fix(plan(all, "", rows, "]{U_d}", "return sum(x)"), "E0103", "sum(\"B/d M -> {U_d}\", x)");
+  expect_fix(plan("sum(\"B M -> M\", x) / |B|", "M", rows, "M]{U_d}", "return mean(x, axis=0)"),
+             "E0101", "sum(\"B/d M -> M {U_d}\", x) / |B|");
+  expect_fix(
+      plan("sum(\"B M -> B\", x) / |M|", "B", rows, "B/d]", "return mean(\"B/d M -> B/d\", x)"),
+      "E0101", "/ |M|");
+  expect_fix(plan("max(\"B M -> B\", x)", "B", rows, "B/d]", "return max(x, axis=-1)"), "E0103",
+             "max(\"B/d M -> B/d\", x)");
+  // The minimum of each device's part has no mark.
+  expect_help(plan("min(\"B M -> M\", x)", "M", rows, "M]", "return min(x, axis=0)"), "E0103",
+              "name the dims in a pattern");
+}
+
+TEST(OtherLanguages, SizesAreThoseOfDims) {
+  const std::string model = "x / (|B| * |M|)";
+  for (const std::string size : {"len(B) * |M|", "len(x) * |M|", "x.shape[0] * |M|",
+                                 "|B| * x.size(1)", "|B| * x.shape[-1]", "numel(x)"})
+    expect_first_fix(plan(model, "B M", rows, "B/d M]", "return x / (" + size + ")"),
+                     size.find(".s") == size.npos ? "E0101" : "E0002", "the size of a dim");
+  expect_help(plan(model, "B M", rows, "B/d M]", "return x / x.shape[5]"), "E0002",
+              "the size of the dim B");
+}
+
+TEST(OtherLanguages, AProductOfMatricesIsAnEinsum) {
+  const std::string model = "einsum(\"B M, M F -> B F\", x, w)";
+  expect_fix(plan(model, "B F", columns, "B F/t]", "return x @ w"), "E0005", "is an `einsum`");
+  expect_fix(plan(model, "B F", inner, "B F]{U_t}", "return x @ w"), "E0005", "is an `einsum`");
+  expect_fix(plan("einsum(\"B F, M F -> B M\", " + model + ", w)", "B M", columns, "B M]{U_t}",
+                  "h = einsum(\"B M, M F/t -> B F/t\", x, w)\n    return einsum(\"B F/t, F/t M -> "
+                  "B M {U_t}\", h, w.T)"),
+             "E0109", "rearrange(\"M F/t -> F/t M\", w)");
+  expect_help(plan(model, "B F", rows, "B/d F]", "return w @ x"), "E0005", "is an `einsum`");
+}
+
+TEST(OtherLanguages, APowerBindsItsOperandAlone) {
+  expect_fix(plan("3 * x * x + 1", "B M", rows, "B/d M]", "return 3 * x ** 2 + 1"), "E0002",
+             "pow(x, 2)");
+  expect_help(plan(
+                  "x", "B M", rows, "B/d M]",
+                  "return x" +
+                      [] {
+                        std::string powers;
+                        for (int i = 0; i < 50000; ++i) powers += " ** x";
+                        return powers;
+                      }()),
+              "E0002", "pow(x, ");
+}
+
+TEST(OtherLanguages, WhatIsNotDeclaredIsAddedToItsLine) {
+  expect_first_fix(
+      "mesh d\ndim B\nfn f(x: f32[B K]) -> f32[B K] { return 2 * x }\n"
+      "plan p implements f(x: f32[B/d K]) -> f32[B/d K] { return 2 * x }\n",
+      "E0101", "declare it: `dim K`");
+  expect_first_fix(
+      "mesh d\ndim B K\nfn f(x: f32[B K]) -> f32[B K] { return 2 * x }\n"
+      "plan p implements f(x: f32[B/d K/t]) -> f32[B/d K/t] { return 2 * x }\n",
+      "E0101", "declare it: `mesh .. t`");
+}
+
+TEST(OtherLanguages, DimsInTheModelsOrder) {
+  expect_first_fix(
+      "mesh d\ndim B M\nfn f(x: f32[B M]) -> f32[B M] { return 2 * x }\n"
+      "plan p implements f(x: f32[B/d M]) -> f32[M B/d] { return 2 * x }\n",
+      "E0108", "those of the model in another order");
+}
+
+TEST(OtherLanguages, ArgumentsThatAreExchanged) {
+  expect_fix(
+      "mesh d\ndim M\nfn f(w g: f32[M], lr: f32[]) -> f32[M] { return sgd(w, g, lr) }\n"
+      "plan p implements f(w g: f32[M/d], lr: f32[]) -> f32[M/d] { return sgd(w, lr, g) }\n",
+      "E0305", "in the order `w, g, lr`");
+}
+
+TEST(OtherLanguages, AnArgumentThatIsACall) {
+  expect_fix(
+      "mesh t\ndim M\nfn n(g: f32[M]) -> f32[] { return sum(\"M ->\", g * g) }\n"
+      "fn f(g: f32[M]) -> f32[M] { return g * clip_factor(n(g), 1) }\n"
+      "plan n_t implements n(g: f32[M/t]) -> f32[]{U_t} { return sum(\"M/t -> {U_t}\", g * g) }\n"
+      "plan p implements f(g: f32[M/t]) -> f32[M/t] { return g * clip_factor(n_t(g), 1) }\n",
+      "E0207", "before clip_factor");
+}
+
+/// The text of a value is followed through names once each.
+TEST(OtherLanguages, LongChainsOfNamesEnd) {
+  std::string body = "y0 = x\n";
+  for (int i = 1; i < 100; ++i) {
+    const std::string last = "y" + std::to_string(i - 1);
+    body += "    y" + std::to_string(i) + " = " + last + " * " + last + " + " + last + "\n";
+  }
+  expect_help(plan("x", "B M", rows, "B/d M]", body + "    return psum(y99)"), "E0101",
+              "`psum` is `all_reduce`");
+}
+
+}  // namespace other_languages_test
+}  // namespace shardproof
