@@ -125,8 +125,10 @@ void Tokens::add_file(const std::filesystem::path& path, TokenFormat format) {
   if (shard.descriptor < 0) throw FileError(shard.name + ": cannot open: " + std::strerror(errno));
   const int64_t bytes = size_of_file(shard.descriptor);
   std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    throw FileError(shard.name + ": is a directory: name the shards in it one by one");
   if (bytes < 0 || !std::filesystem::is_regular_file(path, ignored))
-    throw FileError(shard.name + ": is not a file: name the shards in it one by one");
+    throw FileError(shard.name + ": is not a regular file");
   std::string head(std::min<int64_t>(bytes, header_words * 4), '\0');
   shard.read_bytes(0, head.data(), head.size());
   int32_t words[3] = {};

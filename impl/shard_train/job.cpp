@@ -31,7 +31,7 @@ std::shared_ptr<const Program> load(const std::string& path, const Options& opti
 
 std::shared_ptr<const Program> load(const Options& options, const CheckOptions& how) {
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(options.model, ignored))
+  if (!std::filesystem::exists(options.model, ignored))
     throw BadInput(options.model + ": there is no such file; MODEL.shard is the first argument");
   return load(options.model, options, how);
 }

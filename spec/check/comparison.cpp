@@ -100,6 +100,20 @@ Diagnostic difference(const ir::Program& program, size_t plan, const lower::Comp
   return diagnostic;
 }
 
+/// "`b` and `c` differ too", of the results.
+void add_other_results(const ir::Function& plan, const Refutation& refutation,
+                       Diagnostic& diagnostic) {
+  constexpr size_t most = 5;
+  std::string names;
+  size_t shown = 0;
+  for (const size_t result : refutation.others)
+    if (result < plan.result_names.size() && !plan.result_names[result].empty() && shown++ < most)
+      names += (names.empty() ? "`" : ", `") + plan.result_names[result] + "`";
+  if (shown == 0) return;
+  if (shown > most) names += " and " + std::to_string(shown - most) + " more";
+  diagnostic.details.push_back(names + (shown == 1 ? " differs there too" : " differ there too"));
+}
+
 /// If the numbers show that the whole result is off by one factor, the code is E0402.
 void add_numbers(Diagnostic& diagnostic, const Refutation& refutation, bool gradient) {
   diagnostic.counterexample = refutation.numbers;
@@ -311,6 +325,7 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
     result.verdict = Verdict::refuted;
     result.diagnostics.push_back(difference(program, plan, at, *refutation));
     add_numbers(result.diagnostics.back(), *refutation, program.functions[plan].implements_grad);
+    add_other_results(program.functions[plan], *refutation, result.diagnostics.back());
     return result;
   }
   result.verdict = Verdict::unknown;

@@ -563,6 +563,10 @@ std::optional<Refutation> refute(const ir::Program& program, size_t plan, std::s
       auto refutation = confirm == Confirm::yes ? confirmed(program, plan, *at, *found)
                                                 : believed(program, plan, *at, *found);
       if (!refutation) continue;
+      for (size_t r = refutation->result + 1; r < found->plan.size() && r < found->claimed.size();
+           ++r)
+        if (differs(found->plan[r], found->claimed[r], found->noise))
+          refutation->others.push_back(r);
       refutation->first_wrong = first_wrong_at(program, plan, all, *at, *found, refutation->result);
       if (confirm == Confirm::no) return refutation;
       std::vector<Point> first = all;

@@ -3,6 +3,7 @@
 // difference refutes; agreement proves nothing.
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "spec/check/budget.h"
 #include "spec/check/first_wrong_value.h"
@@ -13,6 +14,7 @@ namespace shardproof {
 
 struct Refutation {
   size_t result = 0;                      ///< the first result that differs
+  std::vector<size_t> others = {};        ///< those after it that differ there too
   Counterexample numbers;                 ///< sizes, position of the difference, both values
   double ratio = 0;                       ///< least-squares factor <plan, model> / <model, model>
   bool uniform = false;                   ///< plan == ratio * model, entry by entry

@@ -62,7 +62,8 @@ Table numeric(const cost::Cost& cost, const cost::Evaluated& at) {
   table.push_back({"state", "", human_bytes(at.state), cost.state.text()});
   table.push_back({"inputs", "", human_bytes(at.inputs), cost.inputs.text()});
   table.push_back({"saved", "", human_bytes(at.saved), cost.saved.text()});
-  table.push_back({"live", "", human_bytes(at.peak), "the most at one time"});
+  table.push_back({"live", "", human_bytes(at.peak),
+                   "the most at one time, as written; `memory` is of the compiled plan"});
   return table;
 }
 

@@ -40,7 +40,13 @@ template <class T>
 CLI::Validator one_of(const std::map<std::string, T>& values) {
   std::vector<std::string> names;
   for (const auto& [name, value] : values) names.push_back(name);
-  return with_choices(CLI::CheckedTransformer(values), names);
+  const auto known = [values, names](std::string& text) -> std::string {
+    const auto found = values.find(text);
+    if (found == values.end()) return text + " is none of " + CLI::detail::join(names, ", ");
+    text = CLI::detail::value_string(found->second);
+    return "";
+  };
+  return with_choices(CLI::Validator(known, ""), names);
 }
 
 /// Adds an option to `app` that its help does not show: --shell bash|zsh|fish|man. Its text is
