@@ -67,6 +67,16 @@ TEST(OtherLanguages, AProductOfMatricesIsAnEinsum) {
   expect_help(plan(model, "B F", rows, "B/d F]", "return w @ x"), "E0005", "is an `einsum`");
 }
 
+TEST(OtherLanguages, SizesHaveNoProductOfMatrices) {
+  for (const std::string line : {"dim K = |M| @ 2", "require |B| @ 2 == 0", "const c = 2 @ 3"}) {
+    const std::vector<Diagnostic> errors =
+        errors_of("mesh d\ndim B M\n" + line + "\nfn f(x: f32[B]) -> f32[B] { return x }\n" +
+                  "plan p implements f(x: f32[B/d]) -> f32[B/d] { return x }\n");
+    ASSERT_FALSE(errors.empty()) << line;
+    EXPECT_EQ(info(errors[0].code).verdict, Verdict::invalid) << line;
+  }
+}
+
 TEST(OtherLanguages, APowerBindsItsOperandAlone) {
   expect_fix(plan("3 * x * x + 1", "B M", rows, "B/d M]", "return 3 * x ** 2 + 1"), "E0002",
              "pow(x, 2)");

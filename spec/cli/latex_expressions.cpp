@@ -86,11 +86,13 @@ struct Sign {
 
 const Sign* sign_of(const std::string& op) {
   static const std::map<std::string, Sign> signs = {
-      {"or", {" \\vee ", any}},      {"and", {" \\wedge ", conjunct}}, {"==", {" = ", compared}},
-      {"!=", {" \\neq ", compared}}, {"<", {" < ", compared}},         {">", {" > ", compared}},
-      {"<=", {" \\le ", compared}},  {">=", {" \\ge ", compared}},     {"+", {" + ", summand}},
-      {"-", {" - ", summand}},       {"*", {" \\odot ", factor}},      {"/", {" / ", factor}},
-      {"%", {" \\bmod ", factor}}};
+      {"or", {" \\vee ", any}},     {"and", {" \\wedge ", conjunct}},
+      {"==", {" = ", compared}},    {"!=", {" \\neq ", compared}},
+      {"<", {" < ", compared}},     {">", {" > ", compared}},
+      {"<=", {" \\le ", compared}}, {">=", {" \\ge ", compared}},
+      {"+", {" + ", summand}},      {"-", {" - ", summand}},
+      {"*", {" \\odot ", factor}},  {"/", {" / ", factor}},
+      {"%", {" \\bmod ", factor}},  {"@", {" ", factor}}};  // refused, but printed
   const auto found = signs.find(op);
   return found == signs.end() ? nullptr : &found->second;
 }

@@ -181,5 +181,17 @@ TEST(Latex, WhatIsPrintedWronglyIsSeen) {
   }
 }
 
+/// A program with an error is printed as far as it was read.
+TEST(Latex, AProductOfMatricesIsPrintedThoughItIsRefused) {
+  const std::string text =
+      "dim B M F\nfn f(x: f32[B M], w: f32[M F]) -> f32[B F] {\n    y = x @ w\n    return y\n}\n";
+  FileReport report;
+  report.path = "a.shard";
+  report.checked =
+      check(*report.sources, report.path, [&](const std::string&) { return std::optional(text); });
+  EXPECT_NE(report.checked->diagnostics().size(), 0u);
+  EXPECT_NE(equations_of(report).find("y = x w"), std::string::npos) << equations_of(report);
+}
+
 }  // namespace
 }  // namespace shardproof::cli

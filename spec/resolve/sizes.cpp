@@ -66,6 +66,7 @@ std::optional<ir::Arith> arith(World& world, const syntax::Expr& expr, const Ari
       return names.name(expr);
     case Kind::unary:
     case Kind::binary: {
+      if (expr.text == "@") break;
       std::vector<ir::Arith> args;
       for (const syntax::Expr& arg : expr.args) {
         auto part = arith(world, arg, names);
