@@ -51,6 +51,7 @@ void World::unknown(const std::string& what, const Name& name, SourceRange range
   if (!brought && what == "dim") brought = dims_in_one_word(name, range, known);
   if (brought && added_to_last(*brought)) return;
   Diagnostic& diagnostic = error("E0101", range, "there is no " + what + " `" + name + "`");
+  if (untold_ > 0) return;                        // it is not shown
   constexpr std::string_view called = " called";  // the name follows in the message
   diagnostic.label =
       "unknown " + what.substr(0, what.size() - (what.ends_with(called) ? called.size() : 0));
@@ -87,6 +88,8 @@ void World::unknown(const std::string& what, const Name& name, SourceRange range
 
 std::vector<Edit> World::declared(const std::string& what, const Name& name,
                                   SourceRange use) const {
+  constexpr size_t most = 20;  // with more errors each, the file lacks more than a name
+  if (diagnostics.size() > most) return {};
   SourceRange last;
   for (const FileScope& file : files) {
     if (!file.ast || file.ast->source != use.file) continue;
