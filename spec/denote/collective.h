@@ -60,7 +60,7 @@ Distributed<S> reduce_step(const Geometry& geometry, const Distributed<S>& x, co
         const S& other = group[i]->data.at(k);
         if (mark == Mark::U)
           entry = entry + other;
-        else if (Scalar<S>::less(entry, other))
+        else if (below(entry, other))
           entry = other;
       }
     return result;

@@ -23,8 +23,7 @@ Array<S> contract(ir::ReduceFn fn, const Meeting& how, const std::vector<const A
       entry = product;
     else if (fn == ir::ReduceFn::sum)
       entry = entry + product;
-    else if (fn == ir::ReduceFn::max ? Scalar<S>::less(entry, product)
-                                     : Scalar<S>::less(product, entry))
+    else if (fn == ir::ReduceFn::max ? below(entry, product) : above(entry, product))
       entry = product;
     begun = offsets[0];
   });

@@ -53,7 +53,7 @@ std::vector<int64_t> sorted(const std::vector<S>& line, Before before) {
 template <class S>
 Array<S> argsort(const Array<S>& x, size_t dim) {
   return along(x, dim, x.shape.at(dim), [](const std::vector<S>& line, auto store) {
-    const auto order = sorted(line, Scalar<S>::less);
+    const auto order = sorted(line, below<S>);
     for (size_t i = 0; i < order.size(); ++i) store(static_cast<int64_t>(i), S(order[i]));
   });
 }
@@ -63,7 +63,7 @@ template <class S>
 Array<S> largest(const Array<S>& x, size_t dim, int64_t k, bool positions) {
   if (k > x.shape.at(dim)) throw OutOfRange("top_k of more entries than there are");
   return along(x, dim, k, [&](const std::vector<S>& line, auto store) {
-    auto greater = [](const S& a, const S& b) { return Scalar<S>::less(b, a); };
+    auto greater = [](const S& a, const S& b) { return below(b, a); };
     const auto order = sorted(line, greater);
     for (int64_t i = 0; i < k; ++i) {
       const int64_t place = order[static_cast<size_t>(i)];

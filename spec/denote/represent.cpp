@@ -106,7 +106,7 @@ std::optional<Array<S>> represented(const Geometry& geometry, const Type& type,
         entry = part;
       else if (!maximum)
         entry = entry + part;
-      else if (Scalar<S>::less(entry, part))
+      else if (below(entry, part))
         entry = part;
     }
   }

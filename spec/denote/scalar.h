@@ -1,8 +1,10 @@
 #pragma once
 // The numbers that an op can run on. Scalar<S> is what a denotation needs of S besides + - * / and
 // ==; booleans are 0 and 1.
+#include <cmath>
 #include <random>
 #include <string>
+#include <type_traits>
 
 #include "spec/denote/denote.h"
 
@@ -103,5 +105,22 @@ struct Scalar<double> {
   static double fold(double key, const std::string* tag, double n);
   static std::string text(double x);  ///< four digits
 };
+
+template <class S>
+bool has_no_value(const S& x) {
+  if constexpr (std::is_same_v<S, double>) return std::isnan(x);
+  return false;
+}
+/// Whether b takes the place of a in a maximum, or comes after it in a sorted line. A value that is
+/// not defined is the largest, as in the oracle.
+template <class S>
+bool below(const S& a, const S& b) {
+  return !has_no_value(a) && (has_no_value(b) || Scalar<S>::less(a, b));
+}
+/// Whether b takes the place of a in a minimum: what is not defined stays.
+template <class S>
+bool above(const S& a, const S& b) {
+  return !has_no_value(a) && (has_no_value(b) || Scalar<S>::less(b, a));
+}
 
 }  // namespace shardproof::denote
