@@ -79,6 +79,7 @@ enum class Fault {
   step_content,          // step.cpp: step drops content that may be zero
   integer_comparison,    // indicator.cpp: 1 - le0(1-e) for reals
   max_factor,            // max.cpp: moves out factors of any sign
+  step_absorption,       // indicator.cpp: x > 1 implies x > 2
   absorption,            // indicator.cpp: of two comparisons one implies the other, for any terms
   telescoping,           // telescope.cpp: any two comparisons telescope
   threshold_range,       // threshold.cpp: every threshold lies inside the range
@@ -108,6 +109,7 @@ enum class Fault {
   at_most_zero,          // indicator.cpp: [e <= 0] = [e = 0] for integers of any sign
   case_of_any_sign,      // facts.cpp: u >= u - k v for any k
   case_product,          // cases.cpp: a product of signed values has the other sign
+  sign_of_factor,        // cases.cpp: an even power has the sign of its base
   case_alone,            // cases.cpp: the case u > 0 suffices
   condition_holds,       // cases.cpp: the case in which a condition holds suffices
   digits_apart,          // indicator.cpp: digits of any range are compared one by one

@@ -164,13 +164,14 @@ class Case {
   }
 
  private:
-  /// Finds terms with a leaf of u, or with u if it is a comparison. Other terms do not change.
+  /// Finds terms with a leaf of u or, if u is a comparison, with one of its kind: inside a function
+  /// its indices have other names. Other terms do not change.
   struct Speaks {
     Speaks(Engine& g, Nf u) : g(g) {
       add(u);
       const auto only = g.single_atom(u);
       if (only && (g.atoms[*only].kind == AtomKind::eq0 || g.atoms[*only].kind == AtomKind::le0))
-        comparison = g.atoms[*only].args.at(0);
+        comparison = g.atoms[*only].kind;
     }
     void add(Nf e) {
       if (!seen.insert(e.id).second) return;
@@ -186,11 +187,10 @@ class Case {
         add(Nf(tensor.body));
     }
     bool operator()(const Atom& a) const {
-      return a.kind == AtomKind::app ? leaves.contains(a.ref)
-                                     : comparison && a.args.size() == 1 && a.args[0] == *comparison;
+      return a.kind == AtomKind::app ? leaves.contains(a.ref) : comparison == a.kind;
     }
     Engine& g;
-    std::optional<Nf> comparison = {};
+    std::optional<AtomKind> comparison = {};
     std::unordered_set<TensorId> leaves = {};
     std::unordered_set<uint32_t> seen = {};
   };
@@ -261,6 +261,32 @@ class Case {
     if (follows(v, -1, 0, false)) return g_.zero;
     return std::nullopt;
   }
+  /// 1 or -1 if the facts imply it.
+  std::optional<int> known_sign(Nf v) {
+    v = g_.same_sign(v);
+    if (follows(v, 1, 0, false)) return 1;
+    return follows(g_.scale(v, -1), 1, 0, false) ? std::optional(-1) : std::nullopt;
+  }
+  /// The sign of a product, from the signs of its factors: of (e^x - 2) y where x > log(2).
+  std::optional<int> sign_of_product(Nf v) {
+    const Engine::Content parts = g_.content(v, true);
+    if (parts.common.empty() || in_product_) return std::nullopt;
+    in_product_ = true;
+    const auto sign = sign_of_factors(parts);
+    in_product_ = false;
+    return sign;
+  }
+  std::optional<int> sign_of_factors(const Engine::Content& parts) {
+    auto sign = known_sign(parts.body);
+    for (const Factor& f : parts.common) {
+      if (!sign) return std::nullopt;
+      if (g_.positive_atom(f.atom)) continue;
+      const auto own = f.exponent.is_integer() ? known_sign(g_.base_of(f.atom)) : std::nullopt;
+      if (!own) return std::nullopt;
+      if (f.exponent.num % 2 != 0 || g_.fault == Fault::sign_of_factor) sign = *sign * *own;
+    }
+    return sign;
+  }
   /// Whether the facts from `first` on imply v > 0, or v <= 0 for `sign` -1. `strict`: a nonzero
   /// fact was already used.
   bool follows(Nf v, int sign, size_t first, bool strict) {
@@ -268,6 +294,8 @@ class Case {
       if (g_.fault == Fault::case_implied && first > 0) return true;
       return *of_number == sign || (*of_number == 0 && (strict || sign < 0));
     }
+    if (sign < 0 ? g_.nonnegative(g_.scale(v, -1)) : strict ? g_.nonnegative(v) : g_.positive(v))
+      return true;
     for (size_t i = first; i < facts_.size(); ++i)
       for (const Term& t : Poly(g_.terms(facts_[i].u))) {
         Rational ratio = 0;
@@ -278,7 +306,7 @@ class Case {
         if (follows(g_.sub(v, g_.scale(facts_[i].u, ratio)), sign, i + 1, strict || share == sign))
           return true;
       }
-    return false;
+    return sign_of_product(v) == sign;
   }
 
   bool not_zero(Nf v) { return follows(v, 1, 0, false) || follows(g_.scale(v, -1), 1, 0, false); }
@@ -325,6 +353,7 @@ class Case {
   Deep<Speaks> speaks_;
   std::vector<std::pair<AtomId, Nf>> known_;
   std::optional<Term> replaced_;
+  bool in_product_ = false;
   std::unordered_map<uint32_t, Nf> done_;
 };
 
@@ -353,6 +382,17 @@ bool each(Engine& g, Nf e, const std::function<bool(Nf)>& vanishes, size_t depth
 }
 
 }  // namespace
+
+std::optional<Nf> by_equation(Engine& g, Nf e, const VarSet& bound) {
+  for (AtomId c : Steps(g, e).conditions) {
+    if (g.atoms[c].kind != AtomKind::eq0 || !g.mentions_any(g.atom_vars[c], bound)) continue;
+    const Nf holds = g.of_atom(c), there = Case(g, c, true).of(e),
+             elsewhere = Case(g, c, false).of(e);
+    if (g.fault == Fault::condition_holds) return there;
+    return g.add(g.mul(holds, g.sub(there, elsewhere)), elsewhere);
+  }
+  return std::nullopt;
+}
 
 bool in_each_case(Engine& g, Nf e, const std::function<bool(Nf)>& vanishes) {
   return each(g, e, vanishes, 3, {});

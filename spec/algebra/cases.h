@@ -5,6 +5,10 @@
 
 namespace shardproof::algebra {
 
+/// e as [c] F(1) + (1 - [c]) F(0) for an equation c inside functions that mentions one of the
+/// variables: where a sum binds them, c leaves one term of it.
+std::optional<Nf> by_equation(Engine& g, Nf e, const VarSet& bound);
+
 /// Whether `vanishes` holds for e in all cases of some of its steps: argument positive, negative,
 /// or 0. Splits at most three nested steps.
 bool in_each_case(Engine& g, Nf e, const std::function<bool(Nf)>& vanishes);

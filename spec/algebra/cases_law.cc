@@ -174,6 +174,24 @@ Both written(int function, int way, const Both& x, const Both& y, const Both& n)
              : way == 1 ? (e + choose(x, one, zero)) * n
                         : choose(x, one + e, magnitude(e)) * n;
     }
+    case 16: {  // the smaller of y e^x and y times e^x between 1/2 and 1, at least 2 y where y < 0
+      const Both e = exp(x), half = number(x, Rational(1, 2)), two = number(x, 2);
+      const Both least = minimum(e * y, minimum(maximum(e, half), one) * y);
+      const Both up = minimum(e, one), down = minimum(maximum(e, half), two);
+      return way == 0   ? choose(y, least, maximum(least, two * y)) * n
+             : way == 1 ? y * choose(y, up, down) * n
+                        : (up * maximum(y, zero) - down * maximum(zero - y, zero)) * n;
+    }
+    case 17: {  // n where a product with a square is > 0: one of the ways differs
+      const Both e = exp(x) - number(x, Rational(1, 2)), above = choose(e, n, zero);
+      return way == 0   ? choose(y * y * e, n, zero)
+             : way == 1 ? choose(y, above, choose(zero - y, above, zero))
+                        : choose(y, above, zero);
+    }
+    case 18:  // 1 where x is above 1 and n: one of the ways differs
+      return way == 0   ? choose(x - one, choose(x - n, one, zero), zero)
+             : way == 1 ? choose(x - maximum(one, n), one, zero)
+                        : choose(x - one, one, zero);
     default:  // max + min
       return way == 0   ? maximum(x, y) + minimum(x, y) * n
              : way == 1 ? x + y - minimum(y, x) + minimum(x, y) * n
@@ -192,7 +210,7 @@ struct Trial {
 };
 Trial try_pair(laws::Dice dice, Fault fault) {
   const auto below = [&](int64_t n) { return static_cast<int>(dice.below(n)); };
-  const int function = below(17);  // clips are in either order above limit 1
+  const int function = below(20);  // clips are in either order above limit 1
   Algebra a(Budget{function == 1 ? 24 : 1, 400000, 400000}, fault);
   Both x{&a, a.at(a.leaf("x", {}), {}), {}}, y{&a, a.at(a.leaf("y", {}), {}), {}};
   for (int p = -3; p <= 3; ++p)
@@ -200,7 +218,8 @@ Trial try_pair(laws::Dice dice, Fault fault) {
   const Rational n(below(8) - 4, 2), m = below(2) ? n : n + Rational(1, 2);
   const int first = below(3), second = (first + 1 + below(2)) % 3;
   // Roots and products of a sum are multiplied out, and its sign is not looked for.
-  const bool alone = function == 10 || function == 12 || function == 13;
+  const bool alone =
+      function == 10 || function == 12 || function == 13 || function == 16 || function == 17;
   const Both u = below(2) || alone ? x : x + y * number(x, 2);
   const Both one = written(function, first, u, y, number(x, n));
   const Both two = written(function, second, u, y, number(x, m));
@@ -228,8 +247,9 @@ TEST(Cases, WhatIsCalledEqualIsEqual) {
 }
 
 TEST(Cases, FindPlantedFaults) {
-  for (Fault fault : {Fault::case_implied, Fault::case_product, Fault::case_alone,
-                      Fault::step_denominator, Fault::step_square, Fault::clip_order}) {
+  for (Fault fault :
+       {Fault::case_implied, Fault::case_product, Fault::case_alone, Fault::step_denominator,
+        Fault::step_square, Fault::clip_order, Fault::sign_of_factor, Fault::step_absorption}) {
     Found found;
     for (uint64_t seed = 0; seed < 1900 && found.fooled == 0; ++seed)
       add(found, try_pair(laws::Dice(seed), fault));

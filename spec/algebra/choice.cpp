@@ -47,6 +47,21 @@ std::optional<Nf> Engine::step_of_choice(Nf u) {
   return std::nullopt;
 }
 
+/// max(u, 0) for a u that has a known sign in one of the two cases of a condition: a clip of a clip
+/// compares no value with a choice.
+std::optional<Nf> Engine::relu_of_choice(Nf u) {
+  const std::vector<AtomId> conditions = conditions_of(*this, u);
+  if (conditions.size() > most_conditions) return std::nullopt;
+  for (const AtomId c : conditions) {
+    const Nf on = with_atom(u, c, true), off = with_atom(u, c, false);
+    const auto has_sign = [&](Nf e) { return nonnegative(e) || nonnegative(scale(e, -1)); };
+    if (!has_sign(on) && !has_sign(off)) continue;
+    if (fault == Fault::one_choice) return relu(on);
+    return add(mul(of_atom(c), relu(on)), mul(sub(one, of_atom(c)), relu(off)));
+  }
+  return std::nullopt;
+}
+
 /// |u|, if it has a known sign in both cases of a condition.
 std::optional<Nf> Engine::magnitude_of_choice(Nf u) {
   const auto magnitude = [&](Nf value) -> std::optional<Nf> {

@@ -273,6 +273,32 @@ bool under_shared_sums(Engine& g, Nf e, int depth) {
                   of_equal_arguments(g, *body, 2) || under_shared_sums(g, *body, depth - 1));
 }
 
+/// The sums in e with the equations inside of their functions as cases.
+Nf with_equations_apart(Engine& g, Nf e) {
+  Nf total = g.zero;
+  for (const Term& t : Poly(g.terms(e))) {
+    Nf product = g.number(t.coef);
+    for (const Factor& f : Mono(g.factors(t.mono))) {
+      std::optional<Nf> apart;
+      VarSet binders;
+      if (g.is_op(f.atom, Op::sum) && f.exponent.is_one()) {
+        const Atom a = g.atoms[f.atom];
+        apart = by_equation(g, g.open(a.ref, a.args, g.free_of(e), &binders), binders);
+      }
+      product = g.mul(product, apart ? g.sum(binders, *apart) : g.atom_power(f.atom, f.exponent));
+    }
+    total = g.add(total, product);
+  }
+  return total;
+}
+
+bool by_equations(Engine& g, Nf e) {
+  if (g.budget.limit <= 1) return false;
+  const Nf apart = with_equations_apart(g, e);
+  return apart != e && (by_cases(g, apart, 1) || in_each_case_of_entries(g, apart) ||
+                        under_shared_sums(g, apart, 3));
+}
+
 }  // namespace
 
 Comparison compare(Algebra& algebra, Nf plan, Nf model) {
@@ -281,7 +307,7 @@ Comparison compare(Algebra& algebra, Nf plan, Nf model) {
   const Nf residue = g.sub(plan, model);
   const bool equal = by_cases(g, residue, 3) || on_each_side(g, residue, 3) ||
                      in_each_case_of_entries(g, residue) || of_equal_arguments(g, residue, 2) ||
-                     under_shared_sums(g, residue, 3);
+                     under_shared_sums(g, residue, 3) || by_equations(g, residue);
   return equal ? Comparison::equal : Comparison::not_shown;
 }
 

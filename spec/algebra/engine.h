@@ -191,6 +191,7 @@ struct Engine {
   Nf same_sign(Nf u);
   Nf in_units(Nf u);
   std::optional<Nf> step_of_choice(Nf u);       // choice.cpp
+  std::optional<Nf> relu_of_choice(Nf u);       // choice.cpp
   std::optional<Nf> magnitude_of_choice(Nf u);  // choice.cpp
   std::optional<Nf> without_denominators(Nf u);
   std::optional<Nf> without_roots(Nf u);
@@ -248,6 +249,7 @@ struct Engine {
   bool absorb(Mono& factors);  // false: the product is zero
   enum class Pair : uint8_t { unrelated, implies, excludes };
   Pair relation(AtomId x, AtomId y);  // of two indicators
+  Pair compare_steps(Nf x, Nf y);
   std::unordered_map<uint64_t, Pair> pair_facts;
   bool is_indicator(AtomId a) const;
   bool idempotent(AtomId a) const;
@@ -302,6 +304,7 @@ struct Engine {
   Interval bounds_of_function(Op op, Nf u);
   int interval_nesting = 0;
   bool bounded_below(Nf e, bool strict);
+  bool bounded_by_logarithms(Nf e, bool strict);
   std::optional<int> sign_of_number(Nf e);
 
   // squares.cpp

@@ -294,12 +294,32 @@ Engine::Pair compare_indicators(Engine& g, const Atom& x, const Atom& y) {
 
 }  // namespace
 
+/// Whether x > 0 implies y > 0 or excludes it, for y = k x + n.
+Engine::Pair Engine::compare_steps(Nf x, Nf y) {
+  using enum Pair;
+  if (terms(x).size() > 8 || terms(y).size() > 8) return unrelated;
+  Rational ratio = 0;
+  for (const Term& t : Poly(terms(x)))
+    for (const Term& s : Poly(terms(y)))
+      if (s.mono == t.mono && ratio.is_zero() && !sign_of_number(monomial(t.mono, 1)))
+        ratio = s.coef / t.coef;
+  if (ratio.is_zero()) return unrelated;
+  const auto rest = sign_of_number(sub(y, scale(x, ratio)));
+  if (!rest) return unrelated;
+  if (fault == Fault::step_absorption) return implies;
+  if (ratio.sign() > 0) return *rest >= 0 ? implies : unrelated;
+  return *rest <= 0 ? excludes : unrelated;
+}
+
 Engine::Pair Engine::relation(AtomId x, AtomId y) {
   const bool of_numbers =
       atom_vars[x].empty() && atom_vars[y].empty();  // of parameters f32[], i32[]
   if (!of_numbers && !mentions_any(atom_vars[x], atom_vars[y])) return Pair::unrelated;
   const uint64_t key = static_cast<uint64_t>(x) << 32 | y;
   if (const auto known = pair_facts.find(key); known != pair_facts.end()) return known->second;
+  const bool step = is_op(x, Op::step), other = is_op(y, Op::step);
+  if (step || other)
+    return pair_facts[key] = step && other ? compare_steps(inner(x), inner(y)) : Pair::unrelated;
   return pair_facts[key] = compare_indicators(*this, Atom(atoms[x]), Atom(atoms[y]));
 }
 
@@ -310,7 +330,9 @@ bool Engine::absorb(Mono& m) {
   for (size_t i = 0; i < m.size(); ++i) {
     AtomKind kind = atoms[m[i].atom].kind;
     bool inverted = m[i].exponent.sign() < 0;  // 1/[..] implies nothing
-    if (!inverted && (kind == AtomKind::eq0 || kind == AtomKind::le0)) here.push_back(i);
+    const bool compares =
+        kind == AtomKind::eq0 || kind == AtomKind::le0 || is_op(m[i].atom, Op::step);
+    if (!inverted && compares) here.push_back(i);
   }
   if (here.size() < 2) return true;
   std::vector<bool> drop(m.size(), false);

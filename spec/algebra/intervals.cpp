@@ -138,9 +138,41 @@ std::optional<int> Engine::sign_of_number(Nf e) {
   return sum < 0 ? -1 : 1;
 }
 
+/// Whether e is a sum of values >= 0 times numbers >= 0 that are sums of logarithms: n log(5) - n
+/// log(4).
+bool Engine::bounded_by_logarithms(Nf e, bool strict) {
+  constexpr size_t most_terms = 16;
+  if (terms(e).size() > most_terms) return false;
+  std::map<MonoId, Nf> numbers;
+  for (const Term& t : Poly(terms(e))) {
+    Nf number_of = number(t.coef);
+    Mono rest;
+    for (const Factor& f : Mono(factors(t.mono))) {
+      const bool of_number = is_op(f.atom, Op::log) && f.exponent.is_one() &&
+                             as_number(Nf(tensors[atoms[f.atom].ref].body));
+      if (of_number)
+        number_of = mul(number_of, of_atom(f.atom));
+      else
+        rest.push_back(f);
+    }
+    const auto [known, fresh] = numbers.try_emplace(mono(rest), zero);
+    known->second = add(known->second, number_of);
+  }
+  if (numbers.size() == terms(e).size()) return false;
+  bool positive_too = false;
+  for (const auto& [rest, of] : numbers) {
+    const auto sign = sign_of_number(of);
+    const Nf value = monomial(rest, 1);
+    if (!sign || *sign < 0 || (*sign > 0 && !nonnegative(value))) return false;
+    positive_too = positive_too || (*sign > 0 && positive(value));
+  }
+  return positive_too || !strict;
+}
+
 /// Whether e > 0 (`strict`) or e >= 0 follows from the bounds of its terms.
 bool Engine::bounded_below(Nf e, bool strict) {
   if (const auto sign = sign_of_number(e)) return *sign > 0 || (*sign == 0 && !strict);
+  if (bounded_by_logarithms(e, strict)) return true;
   const Interval of = bounds_of(e);
   if (!of.low) return false;
   return of.low->sign() > 0 || (of.low->is_zero() && (of.above || !strict));

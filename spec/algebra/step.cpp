@@ -38,6 +38,7 @@ Nf Engine::relu(Nf u) {
     return add(u, eq0(add(u, one)));
   if (const Content parts = content(u, false); !integer(u) && integer(parts.body))
     return mul(fix(parts.common, parts.coef), relu(parts.body));
+  if (const auto choice = relu_of_choice(u)) return *choice;
   bool flipped = false;
   const Nf s = step_atom(integer(u) ? strip_iota(u) : u, &flipped);
   const Nf body = integer(u) ? u : content(same_sign(u), false).body;

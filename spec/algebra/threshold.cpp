@@ -31,13 +31,17 @@ std::optional<Threshold> threshold(Engine& g, AtomId a, const VarSet& bound, boo
   return Threshold{v, a, cut, high};
 }
 
-/// The first in e of a free variable.
+/// The first in e of a free variable, or a smaller one of the same variable: below a cut the
+/// variable is no longer known to be less than its range.
 std::optional<Threshold> threshold_of_free(Engine& g, Nf e) {
   const VarSet free = g.free_of(e);
+  std::optional<Threshold> least;
   for (const Term& t : Poly(g.terms(e)))
     for (const Factor& f : Mono(g.factors(t.mono)))
-      if (const auto found = threshold(g, f.atom, free, true)) return found;
-  return std::nullopt;
+      if (const auto found = threshold(g, f.atom, free, true))
+        if (!least || (found->v == least->v && g.at_least(g.sub(least->cut, found->cut), 1)))
+          least = found;
+  return least;
 }
 
 /// e where v < K.

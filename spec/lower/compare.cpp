@@ -5,10 +5,12 @@
 #include <set>
 #include <utility>
 
+#include "spec/algebra/engine.h"
 #include "spec/ir/walk.h"
 #include "spec/lower/inequalities.h"
 #include "spec/lower/instances.h"
 #include "spec/lower/lower.h"
+#include "spec/lower/shared_values.h"
 
 namespace shardproof::lower {
 
@@ -131,12 +133,19 @@ Condition condition_of(Algebra& a, const Obligation& o) {
   return {op, o.base, a.number(0), {}, text_of(a, o)};
 }
 
+/// Also the logarithm of a fraction, which is negative or not defined.
+bool is_never_positive(Algebra& a, Nf e) {
+  algebra::Engine& g = a.engine();
+  const auto alone = g.single_atom(e);
+  return a.known_nonnegative(a.neg(e)) || (alone && g.negative_where_defined(*alone));
+}
+
 /// Obligations that never hold: denominators that are 0, logarithms of values that are never
 /// positive.
 std::vector<std::string> never_met(Algebra& a) {
   std::vector<std::string> result;
   for (const Obligation& o : a.obligations())
-    if (o.kind == Obligation::positive ? a.known_nonnegative(a.neg(o.base)) : a.is_zero(o.base))
+    if (o.kind == Obligation::positive ? is_never_positive(a, o.base) : a.is_zero(o.base))
       result.push_back(text_of(a, o));
   return result;
 }
@@ -226,6 +235,7 @@ struct Comparer {
   std::vector<bool> open;  // results not proved yet
   Comparison report;
   bool out_of_steps = false;
+  bool shares = false;  ///< values that both sides have are leaves
 
   const ir::Function& claimant() const { return program.functions.at(plan); }
   std::vector<ir::ValueId> returned() const { return claimant().returned; }
@@ -296,13 +306,7 @@ struct Comparer {
     const Lowered left = left_side(a, variables);
     if (left.results.size() != right.results.size())
       throw std::logic_error("results differ in number");
-    bool all = true;
-    for (size_t i = open.size(); i-- > 0;) {
-      if (!open[i]) continue;
-      open[i] = !same(a, left.results[i], right.results[i]);
-      all = all && !open[i];
-      if (open[i]) report.result = i;
-    }
+    const bool all = shares ? same_with_shared_values(a, left, right) : all_same(a, left, right);
     if (all || limit == 1)
       for (const auto& texts : {left.impossible, right.impossible, never_met(a)})
         for (const std::string& text : texts) add(report.impossible, text);
@@ -339,6 +343,41 @@ struct Comparer {
     append(report.of_sizes, right.of_sizes);
     append(report.of_sizes, left.of_sizes);
     return true;
+  }
+
+  bool all_same(Algebra& a, const Lowered& left, const Lowered& right) {
+    bool all = true;
+    for (size_t i = open.size(); i-- > 0;) {
+      if (!open[i]) continue;
+      try {
+        open[i] = !same(a, left.results[i], right.results[i]);
+      } catch (const algebra::BudgetExceeded&) {  // another level may need fewer steps
+        report.budget_ended = true;
+      }
+      all = all && !open[i];
+      if (open[i]) report.result = i;
+    }
+    return all;
+  }
+
+  /// Compares the open results with values that both sides have as leaves. What is needed for these
+  /// to be defined stands in the comparison that found them. At limit 1 there are fewer terms.
+  bool same_with_shared_values(Algebra& a, const Lowered& left, const Lowered& right) {
+    for (const Shared which : {Shared::named, Shared::all}) {
+      const SharedValues shared = shared_values(a, program, {plan, &left}, {model, &right}, which);
+      if (shared.plan.empty()) return false;
+      for (const int limit : {1, 24}) {
+        Algebra own(budget(limit));
+        Variables variables;
+        Request of_plan = request(plan, variables), of_model = request(model, variables);
+        of_plan.shared = &shared.plan, of_model.shared = &shared.model;
+        of_model.reach = Reach::at_least;
+        const Lowered model_side = lower_function(own, program, of_model, options);
+        const Lowered plan_side = lower_function(own, program, of_plan, options);
+        if (all_same(own, plan_side, model_side)) return true;
+      }
+    }
+    return false;
   }
 
   void add_of_sizes(const Obligation& o, ir::Arith base) {
@@ -455,6 +494,39 @@ struct Comparer {
     return report.equal;
   }
 
+  bool has_scan() const {
+    std::set<size_t> reached{plan};
+    add_reached(program, claimant(), reached);
+    return std::any_of(reached.begin(), reached.end(), [&](size_t f) {
+      bool found = false;
+      for_each_instr(program.functions.at(f).body, [&](const ir::Instr& instr) {
+        found = found || std::holds_alternative<ir::Scan>(instr.op);
+      });
+      return found;
+    });
+  }
+
+  /// For a loop on one side and its closed form on the other.
+  bool decays() {
+    options.decays = true;
+    for (int limit : {1, 24}) {
+      report.equal = report.equal || guarded([&] { return level(limit); });
+      if (report.equal) report.closed_by = "algebra, limit " + std::to_string(limit);
+      if (report.equal) break;
+    }
+    options.decays = false;
+    return report.equal;
+  }
+
+  bool shared_level(int limit) {
+    if (gradient()) return false;
+    shares = true;
+    report.equal = guarded([&] { return level(limit); });
+    shares = false;
+    if (report.equal) report.closed_by = "algebra, limit " + std::to_string(limit) + ", shared";
+    return report.equal;
+  }
+
   bool shown() {
     if (opaque_level() || report.unsupported) return true;
     // Every other level is expensive for a step with gradients: compare numbers first.
@@ -479,8 +551,10 @@ struct Comparer {
       if (report.equal || report.unsupported) return true;
       if (limit == 1 && options.differ && options.differ()) break;
       if (limit == 200 && entries_apart()) return true;
+      if (limit == 200 && has_scan() && decays()) return true;
     }
-    return false;
+    // What a level above has shown needs no leaves. With numbers that differ, nothing is shown.
+    return !(options.differ && options.differ()) && (shared_level(24) || shared_level(200));
   }
 
   /// An id that is read from a parameter is assumed to be in range, but that is no fact about a

@@ -77,6 +77,7 @@ class Context {
   const ir::Program& program;
   const Options& options;
   std::vector<Named> named;
+  std::map<ir::ValueId, TensorExpr> values;
   std::optional<Var> block_number;  ///< in the body of a ring
   std::vector<Loop> loops;
   std::vector<PastLoop> past;  ///< newest last
@@ -178,6 +179,7 @@ class Context {
   /// A frame of the requested function with its parameters bound; declares the program's
   /// requirements.
   Frame top_frame(const Request& request);
+  void share(const std::map<ir::ValueId, SharedLeaf>& shared, Frame& frame);
   Lowered finish(std::vector<TensorExpr> results);
   /// Lowers a call of `function`, or of the model that stands for it, and returns its frame.
   std::shared_ptr<Frame> call(size_t function, const std::vector<TensorExpr>& arguments,

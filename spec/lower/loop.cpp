@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "spec/algebra/engine.h"
+#include "spec/lower/affine.h"
 #include "spec/lower/follow.h"
 #include "spec/lower/linear.h"
 
@@ -78,7 +79,7 @@ struct CarryFinder {
   }
 };
 
-enum class Role { stack, constant, sum, product, extremum, dead };
+enum class Role { stack, constant, sum, product, extremum, decay, dead };
 
 struct Lowering {
   Context& c;
@@ -95,10 +96,15 @@ struct Lowering {
   std::vector<bool> first = {};  // sums and maxima that other carries read; computed before those
   std::vector<std::optional<Extremum>> extrema = {};
   std::vector<std::optional<Nf>> factors = {};  // of products
-  std::vector<size_t> stacks = {};              // carries that are stacks, in order
-  std::set<size_t> linear = {};                 // stacks in which the step is linear, jointly
-  Vars apart = {};                              // indices along which the stacks are independent
-  std::vector<TensorExpr> leaves = {};          // those of the last call of step
+  struct Decay {
+    Nf more;
+    Weights weights;
+  };
+  std::vector<std::optional<Decay>> decays = {};
+  std::vector<size_t> stacks = {};      // carries that are stacks, in order
+  std::set<size_t> linear = {};         // stacks in which the step is linear, jointly
+  Vars apart = {};                      // indices along which the stacks are independent
+  std::vector<TensorExpr> leaves = {};  // those of the last call of step
   Iteration at_leaves = {};
   std::vector<std::optional<Follower>> follows = {};
   std::vector<TensorExpr> at_n = {};  // the carries at step n
@@ -143,6 +149,7 @@ struct Lowering {
     first.assign(count, false);
     extrema.assign(count, std::nullopt);
     factors.assign(count, std::nullopt);
+    decays.assign(count, std::nullopt);
     for (size_t i = 0; i < count; ++i)
       if (text.carries[i].needed || used(at_leaves.emit, leaves[i])) reach(i);
     for (size_t i = 0; i < count; ++i) classify(i);
@@ -172,6 +179,10 @@ struct Lowering {
     if (read ? by_itself : !depends({{}, more}, leaves[i])) role[i] = Role::sum;
     if ((extrema[i] = extremum(i))) role[i] = Role::extremum;
     if (role[i] == Role::stack && (factors[i] = factor(i))) role[i] = Role::product;
+    // Where a weight is 0, the sum is no value of the carry at the first step.
+    if (role[i] == Role::stack && (decays[i] = decay(i)) &&
+        c.a.known_positive(decays[i]->weights.first))
+      role[i] = Role::decay;
     first[i] = read && role[i] != Role::stack;
   }
   /// Only if the compared value depends on no carry.
@@ -199,6 +210,27 @@ struct Lowering {
       return depends({{}, factor}, leaf);
     });
     return alone ? std::optional(factor) : std::nullopt;
+  }
+
+  std::optional<Decay> decay(size_t i) {
+    if (!c.options.decays || !kind_of(text.carries[i].dtype).empty()) return std::nullopt;
+    const auto step = affine_in(c.a.engine(), at_leaves.next[i].body, leaves[i].body);
+    if (!step) return std::nullopt;
+    for (const TensorExpr& leaf : leaves)
+      if (depends({{}, step->factor}, leaf) || depends({{}, step->more}, leaf)) return std::nullopt;
+    const Nf last = c.a.sub(c.a.range(n), one()), here = c.a.var(n), zero = c.a.number(0);
+    const Steps steps{n,
+                      text.reverse ? last : zero,
+                      text.reverse ? zero : last,
+                      text.reverse ? c.a.sub(here, one()) : c.a.add(here, one()),
+                      count_of(here),
+                      [&](Nf e) {
+                        const Var step = earlier_step();
+                        const Nf earlier = c.a.substitute(e, {{n, c.a.var(step)}});
+                        return c.a.sum({step}, c.a.mul(earlier, before(step)));
+                      }};
+    const auto weights = weights_of(c.a, step->factor, steps);
+    return weights ? std::optional(Decay{step->more, *weights}) : std::nullopt;
   }
 
   Vars without_apart(Vars index) const {
@@ -462,11 +494,13 @@ struct Lowering {
     return {init.index, found.of(c.a, init.body, c.a.max({step}, each))};
   }
   bool is_closed(size_t i) const {
-    return role[i] == Role::sum || role[i] == Role::product || role[i] == Role::extremum;
+    return role[i] == Role::sum || role[i] == Role::product || role[i] == Role::extremum ||
+           role[i] == Role::decay;
   }
   /// A sum, a product or a maximum, over the steps before n or over all steps.
   TensorExpr closed(size_t i, const Iteration& step_text, bool so_far) {
     if (role[i] == Role::sum) return sum(i, step_text, so_far);
+    if (role[i] == Role::decay) return decayed(i, so_far);
     return role[i] == Role::product ? product(i, so_far) : greatest(i, so_far);
   }
   /// Factors > 0 are multiplied by the sum of their logarithms. Other products have no order: of
@@ -487,6 +521,19 @@ struct Lowering {
         c.a.opaque("product", {{{step}, c.a.substitute(each, {{step, mirrored}})}}, {});
     return {init.index, c.a.mul(init.body, std::min(from_start, from_end))};
   }
+  /// The weighted sum over the steps before n, or over all steps.
+  TensorExpr decayed(size_t i, bool so_far) {
+    const TensorExpr& init = text.carries[i].init;
+    const Weights& weights = decays[i]->weights;
+    Nf each = c.a.mul(weights.next, decays[i]->more);
+    Var step = n;
+    if (so_far) {
+      step = earlier_step();
+      each = c.a.mul(c.a.substitute(each, {{n, c.a.var(step)}}), before(step));
+    }
+    const Nf all = c.a.add(c.a.mul(weights.first, init.body), c.a.sum({step}, each));
+    return {init.index, c.a.div(all, so_far ? weights.here : weights.end)};
+  }
   /// The sum over the steps before n, or over all steps.
   TensorExpr sum(size_t i, const Iteration& step_text, bool so_far) {
     const TensorExpr& init = text.carries[i].init;
@@ -504,6 +551,7 @@ struct Lowering {
     if (role[i] == Role::dead) return {text.carries[i].index, c.a.number(0)};
     if (role[i] == Role::constant) return text.carries[i].init;
     if (is_closed(i)) return closed(i, at_step, false);
+    if (decays[i]) return decayed(i, false);
     if (follows[i]) return follows[i]->last;
     if (free_of_carries(at_leaves.next[i]))  // depends on the last step alone
       return {at_step.next[i].index, c.a.substitute(at_step.next[i].body, {{n, end}})};

@@ -55,6 +55,7 @@ void record(Context& c, const Frame& frame, const ir::Instr& instr) {
   if (!frame.top || c.quiet()) return;
   for (ir::ValueId v : instr.results) {
     if (v == ir::no_value || !frame.needed.at(v)) continue;
+    if (frame.depth == 0 && !c.block_number) c.values[v] = *frame.values.at(v);
     const ir::Value& value = frame.function.values.at(v);
     const auto& explained = c.options.explained;
     if (!value.name.empty() || (explained && (explained->plan == v || explained->model == v)))
@@ -225,11 +226,20 @@ Frame Context::top_frame(const Request& request) {
   return frame;
 }
 
+void Context::share(const std::map<ir::ValueId, SharedLeaf>& shared, Frame& frame) {
+  for (const auto& [value, known] : shared) {
+    frame.values.at(value) = leaf(known.name, frame.function.values.at(value).type);
+    frame.given.insert(value);
+    const Nf entry = frame.values.at(value)->body;
+    if (known.positive || known.nonnegative) a.declare_bound(entry, known.positive);
+  }
+}
+
 Lowered Context::finish(std::vector<TensorExpr> results) {
   return {std::move(results),        std::move(assumptions), std::move(of_sizes),
           std::move(texts_of_sizes), std::move(impossible),  needs(),
           std::move(conditions),     std::move(bounds),      std::move(named),
-          std::move(loops),          std::move(unmet)};
+          std::move(loops),          std::move(unmet),       std::move(values)};
 }
 
 Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program,
@@ -238,6 +248,7 @@ Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program,
   Context c(algebra, program, options, request.variables == nullptr ? own : *request.variables,
             request.reach);
   Frame frame = c.top_frame(request);
+  if (request.shared != nullptr) c.share(*request.shared, frame);
   return c.finish(c.body(frame, request.wanted));
 }
 

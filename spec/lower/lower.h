@@ -52,6 +52,9 @@ struct Options {
   bool contracted = false;
   /// Treats a loop with carries that are independent along a dim as one loop per entry of the dim.
   bool entries_apart = false;
+  /// A carry that a loop scales and adds to is a sum with weights: a recurrence that decays, a
+  /// running mean.
+  bool decays = false;
   /// Called when the cheap levels have failed. True: the sides differ numerically, so the expensive
   /// levels would fail too.
   std::function<bool()> differ = {};
@@ -132,7 +135,8 @@ struct Lowered {
   std::vector<Condition> bounds;      ///< every `assume` of the function, at all indices
   std::vector<Named> named;
   std::vector<Loop> loops;
-  std::vector<Unmet> unmet;  ///< of the function's own calls
+  std::vector<Unmet> unmet;                  ///< of the function's own calls
+  std::map<ir::ValueId, TensorExpr> values;  ///< of the function itself, outside of its loops
 };
 
 /// For each leaf parameter that indexes a table: its values are below the size of this
@@ -145,6 +149,12 @@ IdRanges id_ranges(const ir::Program& program, size_t function, bool parts = fal
 /// Variables can be compared.
 using Variables = std::map<std::pair<Name, uint32_t>, algebra::Var>;
 
+/// A leaf that stands for a value, and what is known of all of its entries.
+struct SharedLeaf {
+  Name name;
+  bool positive = false, nonnegative = false;
+};
+
 /// What to lower: the results of `function` at `arguments` (one per leaf parameter) and `saved`
 /// (one per saved parameter), or at leaves named by the parameters' paths. `wanted`: lower only
 /// these results. Lowering throws Unsupported, algebra::BudgetExceeded, algebra::Overflow.
@@ -156,6 +166,8 @@ struct Request {
   const IdRanges* ids = nullptr;  ///< for the leaves; null: the ranges that `function` itself gives
   Variables* variables = nullptr;
   Reach reach = Reach::at_most;  ///< which needs to report
+  /// Values of the function that are leaves, and are not lowered.
+  const std::map<ir::ValueId, SharedLeaf>* shared = nullptr;
 };
 Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program,
                        const Request& request, const Options& options);
