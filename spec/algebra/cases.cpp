@@ -283,9 +283,9 @@ class Case {
       if (g_.positive_atom(f.atom)) continue;
       const auto own = f.exponent.is_integer() ? known_sign(g_.base_of(f.atom)) : std::nullopt;
       if (!own) return std::nullopt;
-      if (f.exponent.num % 2 != 0 || g_.fault == Fault::sign_of_factor)
-        sign = *sign * *own * (g_.fault == Fault::case_product ? -1 : 1);
+      if (f.exponent.num % 2 != 0 || g_.fault == Fault::sign_of_factor) sign = *sign * *own;
     }
+    if (sign && g_.fault == Fault::case_product) sign = -*sign;
     return sign;
   }
   /// Whether the facts from `first` on imply v > 0, or v <= 0 for `sign` -1. `strict`: a nonzero
