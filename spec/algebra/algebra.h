@@ -127,6 +127,10 @@ enum class Fault {
   maximum_out_of_range,  // max.cpp: x[v] <= max x for every v
   maximum_of_two,        // max.cpp: maximum(max x, max y) = max |x| for every y
   log_of_negative,       // functions.cpp: any factor may leave a logarithm as -x
+  weight_sign,           // lower/affine.cpp: the powers of any factor have a logarithm
+  weight_zero,           // lower/affine.cpp: a weight may be 0 after a step
+  shared_unequal,        // lower/shared_values.cpp: values of one shape are shared
+  shared_sign,           // lower/shared_values.cpp: every shared value is > 0
   power_modulo,          // step.cpp: x^n = x modulo n for every n
   square,                // squares.cpp: a product of two values is a square
   relu_from_any,         // step.cpp: relu(u) = u + [u = -1] for integers of any sign

@@ -10,6 +10,7 @@ using algebra::Algebra;
 using algebra::AtomId;
 using algebra::Engine;
 using algebra::Factor;
+using algebra::Fault;
 using algebra::Mono;
 using algebra::Op;
 using algebra::Poly;
@@ -45,7 +46,8 @@ std::optional<Weights> by_quotient(Algebra& a, Nf factor, const Steps& steps) {
     for (const Factor& f : Mono(g.factors(t.mono))) {
       if (f.exponent != Rational(-1)) continue;
       const Nf after = g.base_of(f.atom), here = times_base(g, factor, f.atom);
-      const bool positive = a.known_positive(after) || g.at_least(g.strip_iota(after), 1);
+      const bool positive = a.known_positive(after) || g.at_least(g.strip_iota(after), 1) ||
+                            g.fault == Fault::weight_zero;
       if (at(here, steps.next) != after || !positive) continue;
       return Weights{at(here, steps.first), here, after, at(after, steps.last)};
     }
@@ -54,7 +56,8 @@ std::optional<Weights> by_quotient(Algebra& a, Nf factor, const Steps& steps) {
 
 /// Powers of a factor > 0.
 std::optional<Weights> by_logarithm(Algebra& a, Nf factor, const Steps& steps) {
-  if (!a.known_positive(factor)) return std::nullopt;
+  const bool any_sign = a.engine().fault == Fault::weight_sign;
+  if (!a.known_positive(factor) && !any_sign) return std::nullopt;
   const Nf log = a.apply(algebra::Fn::log, factor), one = a.number(1);
   const auto weight = [&](Nf logs) { return a.apply(algebra::Fn::exp, a.neg(logs)); };
   const std::vector<Var> free = a.variables(factor);

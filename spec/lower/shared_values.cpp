@@ -9,6 +9,7 @@ namespace shardproof::lower {
 namespace {
 
 using algebra::Algebra;
+using algebra::Fault;
 using algebra::Nf;
 
 /// Whether a leaf in its place makes a term simpler.
@@ -30,6 +31,7 @@ bool equal(Algebra& a, const TensorExpr& plan, const TensorExpr& model) {
   if (plan.index.size() != model.index.size()) return false;
   for (size_t i = 0; i < plan.index.size(); ++i)
     if (a.range(plan.index[i]) != a.range(model.index[i])) return false;
+  if (a.engine().fault == Fault::shared_unequal) return true;
   return at_indices_of(a, plan, model) == model.body;
 }
 
@@ -46,9 +48,10 @@ SharedValues shared_values(Algebra& a, const ir::Program& program,
   const auto leaf_of = [&](const TensorExpr& value) {
     for (const auto& [other, leaf] : known)
       if (equal(a, value, other)) return leaf;
-    known.push_back({value,
-                     {"shared " + std::to_string(known.size()), a.known_positive(value.body),
-                      a.known_nonnegative(value.body)}});
+    const bool positive = a.known_positive(value.body) || a.engine().fault == Fault::shared_sign;
+    known.push_back(
+        {value,
+         {"shared " + std::to_string(known.size()), positive, a.known_nonnegative(value.body)}});
     return known.back().second;
   };
   for (const auto& [own, value] : plan.second->values) {
