@@ -86,7 +86,7 @@ TEST(Tokens, OfSeveralShardsAreOneText) {
 
 TEST(Tokens, ThatAreNoneAreRefusedByName) {
   EXPECT_THAT(refusal("no/such/file"), HasSubstr("no/such/file: cannot open"));
-  EXPECT_THAT(refusal(::testing::TempDir()), HasSubstr("is not a file"));
+  EXPECT_THAT(refusal(::testing::TempDir()), HasSubstr("is a directory"));
   EXPECT_THAT(refusal(written("odd", "abc")), HasSubstr("cut off"));
   EXPECT_THAT(refusal(written("a.npy", "\x93NUMPY..")), HasSubstr("NumPy"));
   EXPECT_THAT(refusal(written("short.bin", header(20240520, 1, 4) + "aabb")),

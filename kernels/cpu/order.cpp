@@ -32,6 +32,9 @@ void for_each_line(const Ordered& op, const void* x, Visit visit) {
   });
 }
 
+/// NaN is the largest, as in PyTorch: with `<` alone the order would not be one.
+bool below(double a, double b) { return a == a && (b != b || a < b); }
+
 template <class Before>
 std::vector<int64_t> sorted(const std::vector<double>& line, Before before) {
   std::vector<int64_t> positions(line.size());
@@ -52,7 +55,7 @@ void cumsum(const Ordered& op, void* to, const void* x) {
 
 void argsort(const Ordered& op, void* to, const void* x) {
   for_each_line(op, x, [&](const std::vector<double>& line, int64_t at) {
-    const auto order = sorted(line, [](double a, double b) { return a < b; });
+    const auto order = sorted(line, below);
     for (size_t i = 0; i < order.size(); ++i)
       set_number(Element::i32, to, at + static_cast<int64_t>(i) * op.to_stride,
                  static_cast<double>(order[i]));
@@ -61,7 +64,7 @@ void argsort(const Ordered& op, void* to, const void* x) {
 
 void largest(const Ordered& op, bool positions, void* to, const void* x) {
   for_each_line(op, x, [&](const std::vector<double>& line, int64_t at) {
-    const auto order = sorted(line, [](double a, double b) { return a > b; });
+    const auto order = sorted(line, [](double a, double b) { return below(b, a); });
     for (int64_t i = 0; i < op.k; ++i) {
       const int64_t place = order[static_cast<size_t>(i)];
       set_number(positions ? Element::i32 : op.element, to, at + i * op.to_stride,

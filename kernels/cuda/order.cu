@@ -83,12 +83,12 @@ struct Sorting {
   Written written = Written::places;
   int64_t count = 0;  ///< number of entries to keep
 
-  /// A total order: NaN after all numbers; ties by position.
+  /// A total order: NaN is the largest; ties by position.
   SHARDPROOF_HD bool before(const Placed& a, const Placed& b, int64_t entries) const {
     if (a.place >= entries || b.place >= entries) return a.place < b.place;
     if (a.value != a.value || b.value != b.value) {
       const bool both = a.value != a.value && b.value != b.value;
-      return both ? a.place < b.place : a.value == a.value;
+      return both ? a.place < b.place : (a.value == a.value) != descending;
     }
     if (a.value != b.value) return descending ? a.value > b.value : a.value < b.value;
     return a.place < b.place;

@@ -1,6 +1,7 @@
 #include "kernels/cuda/laws/cases.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/fault.h"
 #include "kernels/number.h"
@@ -223,6 +224,13 @@ KernelCase index_add_case(Dice& dice) {
   return result;
 }
 
+/// One entry in three of real numbers is not a number.
+void add_undefined(Dice& dice, Array& x) {
+  if (x.element == Element::i32 || x.element == Element::u32) return;
+  for (int64_t i = 0; i < x.entries(); ++i)
+    if (dice.percent(33)) set_number(x.element, x.bytes.data(), i, std::nan(""));
+}
+
 KernelCase ordered_case(Dice& dice) {
   KernelCase result;
   Ordered op;
@@ -244,6 +252,7 @@ KernelCase ordered_case(Dice& dice) {
   op.x_stride = x.back();
   op.to_stride = out.back();
   result.inputs = {random_array(dice, op.element, from, x)};
+  if (dice.percent(30)) add_undefined(dice, result.inputs[0]);
   result.out = random_array(dice, places ? Element::i32 : op.element, to, out);
   x.pop_back();
   out.pop_back();
