@@ -83,6 +83,14 @@ bool left_out(const std::string& path) {
   return !full() && disk_reader()(path).value().find("grad(") != std::string::npos;
 }
 
+/// Plans in whose terms Z3 does not stop at its limits: it would take a core and 17 GB beside the
+/// tests that follow.
+const std::set<std::string> endless = {"normalising_flows_broken matching_t"};
+
+std::string name_of(const std::string& path, const ir::Function& function) {
+  return std::filesystem::path(path).stem().string() + " " + function.name;
+}
+
 size_t ops_of(const ir::Program& program, const ir::Block& block) {
   size_t count = 0;
   for (const ir::Instr& instr : block.instrs) {
@@ -222,6 +230,8 @@ void run_file(const std::string& path, smt::Solver& solver, Tally& tally) {
     if (plan.imported || function.trusted || function.implements_grad || function.uses_gradients)
       continue;
     if (!proved && plan.verdict != Verdict::refuted) continue;
+    const std::string name_here = name_of(path, function);
+    if (endless.contains(name_here)) continue;
     if (ops_of(checked.program(), function.body) > most_ops) {
       ++tally.larger;
       continue;
@@ -230,7 +240,6 @@ void run_file(const std::string& path, smt::Solver& solver, Tally& tally) {
     const Verdict3 found = judge(checked, claim, proved, solver);
     ++tally.found[code][found.kind];
     if (found.kind != Kind::equal && found.kind != Kind::differs) ++tally.reasons[found.text];
-    const std::string name_here = std::filesystem::path(path).stem().string() + " " + function.name;
     if (proved) {
       EXPECT_NE(found.kind, Kind::differs) << name_here << ": " << found.text;
     } else if (found.text != too_large) {

@@ -1,7 +1,7 @@
 // Gradients of pointwise ops: those of spec/ir/pointwise.def as text. g is U if the operands are
 // copies; each gradient is linear in it.
 #include <functional>
-#include <utility>
+#include <optional>
 
 #include "spec/grad/pull.h"
 
