@@ -7,6 +7,7 @@
 
 #include "spec/algebra/engine.h"
 #include "spec/ir/walk.h"
+#include "spec/lower/aligned.h"
 #include "spec/lower/inequalities.h"
 #include "spec/lower/instances.h"
 #include "spec/lower/lower.h"
@@ -19,20 +20,9 @@ namespace {
 using algebra::Algebra;
 using algebra::Nf;
 
-/// The plan's tensor with the model's index variables.
-Nf aligned(Algebra& a, const TensorExpr& plan, const TensorExpr& model) {
-  if (plan.index.size() != model.index.size()) throw std::logic_error("results differ in dims");
-  std::vector<std::pair<algebra::Var, Nf>> map;
-  for (size_t i = 0; i < plan.index.size(); ++i)
-    if (!(plan.index[i] == model.index[i])) map.push_back({plan.index[i], a.var(model.index[i])});
-  return map.empty() ? plan.body : a.substitute(plan.body, map);
-}
-
 bool same(Algebra& a, const TensorExpr& plan, const TensorExpr& model) {
-  if (plan.index.size() != model.index.size()) return false;
-  for (size_t i = 0; i < plan.index.size(); ++i)
-    if (a.range(plan.index[i]) != a.range(model.index[i])) return false;
-  return algebra::compare(a, aligned(a, plan, model), model.body) == algebra::Comparison::equal;
+  return same_ranges(a, plan, model) &&
+         algebra::compare(a, aligned(a, plan, model), model.body) == algebra::Comparison::equal;
 }
 
 std::optional<algebra::Difference> explain(Algebra& a, const TensorExpr& plan,
@@ -243,7 +233,7 @@ struct Comparer {
   Request request(size_t function, Variables& variables) {
     Request request;
     request.function = function, request.ids = &ids, request.wanted = &open,
-    request.variables = &variables;
+    request.variables = &variables, request.keeps_values = shares;
     return request;
   }
   Lowered right_side(Algebra& a, Variables& variables) {
@@ -371,6 +361,7 @@ struct Comparer {
         Variables variables;
         Request of_plan = request(plan, variables), of_model = request(model, variables);
         of_plan.shared = &shared.plan, of_model.shared = &shared.model;
+        of_plan.keeps_values = of_model.keeps_values = false;
         of_model.reach = Reach::at_least;
         const Lowered model_side = lower_function(own, program, of_model, options);
         const Lowered plan_side = lower_function(own, program, of_plan, options);
@@ -485,14 +476,17 @@ struct Comparer {
     return report.equal;
   }
 
-  /// For a model that treats a whole dim at once where the plan loops over it.
-  bool entries_apart() {
-    options.entries_apart = true;
-    report.equal = guarded([&] { return level(1); });
-    options.entries_apart = false;
-    if (report.equal) report.closed_by = "algebra, limit 1, entries of loops apart";
+  /// The level in another way; `words` name it.
+  bool level_in(bool& way, int limit, const std::string& words) {
+    way = true;
+    report.equal = guarded([&] { return level(limit); });
+    way = false;
+    if (report.equal) report.closed_by = "algebra, limit " + std::to_string(limit) + words;
     return report.equal;
   }
+
+  /// For a model that treats a whole dim at once where the plan loops over it.
+  bool entries_apart() { return level_in(options.entries_apart, 1, ", entries of loops apart"); }
 
   bool has_scan() const {
     std::set<size_t> reached{plan};
@@ -507,25 +501,9 @@ struct Comparer {
   }
 
   /// For a loop on one side and its closed form on the other.
-  bool decays() {
-    options.decays = true;
-    for (int limit : {1, 24}) {
-      report.equal = report.equal || guarded([&] { return level(limit); });
-      if (report.equal) report.closed_by = "algebra, limit " + std::to_string(limit);
-      if (report.equal) break;
-    }
-    options.decays = false;
-    return report.equal;
-  }
+  bool decays() { return level_in(options.decays, 1, "") || level_in(options.decays, 24, ""); }
 
-  bool shared_level(int limit) {
-    if (gradient()) return false;
-    shares = true;
-    report.equal = guarded([&] { return level(limit); });
-    shares = false;
-    if (report.equal) report.closed_by = "algebra, limit " + std::to_string(limit) + ", shared";
-    return report.equal;
-  }
+  bool shared_level(int limit) { return !gradient() && level_in(shares, limit, ", shared"); }
 
   bool shown() {
     if (opaque_level() || report.unsupported) return true;

@@ -77,6 +77,7 @@ class Context {
   const ir::Program& program;
   const Options& options;
   std::vector<Named> named;
+  bool keeps_values = false;  ///< Request::keeps_values
   std::map<ir::ValueId, TensorExpr> values;
   std::optional<Var> block_number;  ///< in the body of a ring
   std::vector<Loop> loops;

@@ -55,7 +55,7 @@ void record(Context& c, const Frame& frame, const ir::Instr& instr) {
   if (!frame.top || c.quiet()) return;
   for (ir::ValueId v : instr.results) {
     if (v == ir::no_value || !frame.needed.at(v)) continue;
-    if (frame.depth == 0 && !c.block_number) c.values[v] = *frame.values.at(v);
+    if (c.keeps_values && frame.depth == 0 && !c.block_number) c.values[v] = *frame.values.at(v);
     const ir::Value& value = frame.function.values.at(v);
     const auto& explained = c.options.explained;
     if (!value.name.empty() || (explained && (explained->plan == v || explained->model == v)))
@@ -247,6 +247,7 @@ Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program,
   Variables own;
   Context c(algebra, program, options, request.variables == nullptr ? own : *request.variables,
             request.reach);
+  c.keeps_values = request.keeps_values;
   Frame frame = c.top_frame(request);
   if (request.shared != nullptr) c.share(*request.shared, frame);
   return c.finish(c.body(frame, request.wanted));

@@ -136,7 +136,7 @@ struct Lowered {
   std::vector<Named> named;
   std::vector<Loop> loops;
   std::vector<Unmet> unmet;                  ///< of the function's own calls
-  std::map<ir::ValueId, TensorExpr> values;  ///< of the function itself, outside of its loops
+  std::map<ir::ValueId, TensorExpr> values;  ///< Request::keeps_values
 };
 
 /// For each leaf parameter that indexes a table: its values are below the size of this
@@ -166,6 +166,7 @@ struct Request {
   const IdRanges* ids = nullptr;  ///< for the leaves; null: the ranges that `function` itself gives
   Variables* variables = nullptr;
   Reach reach = Reach::at_most;  ///< which needs to report
+  bool keeps_values = false;     ///< of the function itself, outside of its loops
   /// Values of the function that are leaves, and are not lowered.
   const std::map<ir::ValueId, SharedLeaf>* shared = nullptr;
 };

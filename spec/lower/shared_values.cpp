@@ -3,6 +3,7 @@
 #include "spec/lower/shared_values.h"
 
 #include "spec/algebra/engine.h"
+#include "spec/lower/aligned.h"
 
 namespace shardproof::lower {
 
@@ -20,19 +21,9 @@ bool is_composed(Algebra& a, Nf e) {
   return !alone || g.derived(*alone) != nullptr;
 }
 
-Nf at_indices_of(Algebra& a, const TensorExpr& value, const TensorExpr& other) {
-  std::vector<std::pair<algebra::Var, Nf>> map;
-  for (size_t i = 0; i < value.index.size(); ++i)
-    if (!(value.index[i] == other.index[i])) map.push_back({value.index[i], a.var(other.index[i])});
-  return map.empty() ? value.body : a.substitute(value.body, map);
-}
-
 bool equal(Algebra& a, const TensorExpr& plan, const TensorExpr& model) {
-  if (plan.index.size() != model.index.size()) return false;
-  for (size_t i = 0; i < plan.index.size(); ++i)
-    if (a.range(plan.index[i]) != a.range(model.index[i])) return false;
-  if (a.engine().fault == Fault::shared_unequal) return true;
-  return at_indices_of(a, plan, model) == model.body;
+  if (!same_ranges(a, plan, model)) return false;
+  return a.engine().fault == Fault::shared_unequal || aligned(a, plan, model) == model.body;
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ std::string shared(const std::string& model, const std::string& plan, Fault faul
   Variables variables;
   const auto lowered = [&](size_t function) {
     Request request;
-    request.function = function, request.variables = &variables;
+    request.function = function, request.variables = &variables, request.keeps_values = true;
     return lower_function(a, read.program, request, {});
   };
   const Lowered right = lowered(f), left = lowered(p);
