@@ -100,7 +100,7 @@ Diagnostic difference(const ir::Program& program, size_t plan, const lower::Comp
   return diagnostic;
 }
 
-/// "`b` and `c` differ too", of the results.
+/// Says which of the further results differ: "`b`, `c` differ there too".
 void add_other_results(const ir::Function& plan, const Refutation& refutation,
                        Diagnostic& diagnostic) {
   constexpr size_t most = 5;

@@ -47,14 +47,14 @@ bool is_zero(Ref x) {
   return number && number->value == 0;
 }
 
-/// Whether op multiplies operand i by one number for all entries; `scalar[k]`: operand k has no
+/// Whether op multiplies operand i by one number for all entries; `scalar(k)`: operand k has no
 /// dims.
-bool scales(const ir::Op& op, size_t i, const std::vector<bool>& scalar) {
+bool scales(const ir::Op& op, size_t i, const std::function<bool(size_t)>& scalar) {
   if (const auto* unary = std::get_if<ir::Unary>(&op)) return unary->fn == ir::UnaryFn::neg;
   const auto* binary = std::get_if<ir::Binary>(&op);
   if (!binary) return std::holds_alternative<ir::Cast>(op);
-  if (binary->fn == ir::BinaryFn::div) return i == 0 && scalar[1];
-  return binary->fn == ir::BinaryFn::mul && scalar[1 - i];
+  if (binary->fn == ir::BinaryFn::div) return i == 0 && scalar(1);
+  return binary->fn == ir::BinaryFn::mul && scalar(1 - i);
 }
 
 bool adds(const ir::Op& op) {
@@ -72,10 +72,9 @@ std::optional<Ref> under_mask(Emit& e, Ref g, const std::function<Ref(Ref)>& mak
     parts[i] = part;
     return e.op(*op, parts);
   };
-  std::vector<bool> scalar;
-  for (Ref part : parts) scalar.push_back(type_of(part).dims.empty());
+  const auto scalar = [&](size_t k) { return type_of(parts[k]).dims.empty(); };
   for (size_t i = 0; i < parts.size(); ++i)
-    if (scales(*op, i, scalar) && !scalar[i])
+    if (scales(*op, i, scalar) && !scalar(i))
       return under_mask(e, parts[i], [&](Ref h) { return make(with(i, h)); });
   if (!std::holds_alternative<ir::Where>(*op)) return {};
   const size_t kept = is_zero(parts[2]) ? 1 : 2;
@@ -95,8 +94,7 @@ Ref pulled(Pull& p, const ir::Binary& op, size_t i, Ref g) {
 template <class Op>
 Ref gradient(Pull& p, const Op& op, size_t i) {
   const auto make = [&](Ref g) { return pulled(p, op, i, g); };
-  std::vector<bool> scalar;
-  for (size_t k = 0; k < p.taped.operands.size(); ++k) scalar.push_back(p.in(k).type.dims.empty());
+  const auto scalar = [&](size_t k) { return p.in(k).type.dims.empty(); };
   const bool uniform = adds(op) || scales(op, i, scalar);
   const auto masked = uniform ? std::nullopt : under_mask(p.emit, p.g(), make);
   return masked ? *masked : make(p.g());

@@ -82,7 +82,8 @@ void World::unknown(const std::string& what, const Name& name, SourceRange range
   } else if (what == "axis" && !known.empty()) {
     diagnostic.fixes.push_back({"the axes of the mesh are " + listed(known), {}, false, ""});
   }
-  if (std::vector<Edit> edits = declared(what, name, range); what == "axis" && !edits.empty())
+  if (what != "axis") return;
+  if (std::vector<Edit> edits = declared(what, name, range); !edits.empty())
     diagnostic.fixes.push_back({"declare it: `mesh .. " + name + "`", std::move(edits), false, ""});
 }
 
