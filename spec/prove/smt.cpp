@@ -10,6 +10,7 @@
 #include <iostream>
 #include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <thread>
 
 #include "spec/prove/relax.h"
@@ -119,10 +120,16 @@ bool all_hold(const std::vector<Term>& formulas, const Model& model) {
                      [&](const Term& formula) { return holds(formula, model) == true; });
 }
 
+/// Held shared by whoever uses Z3, except by threads that were left behind.
+std::shared_mutex& z3_in_use() {
+  static auto* const mutex = new std::shared_mutex;
+  return *mutex;
+}
+
 }  // namespace
 
 /// Z3 hears no interrupt in the middle of an algebraic number. So it works on a thread of its own,
-/// which is left behind, with all that it holds, where it does not stop.
+/// which is left behind where it does not stop, until it wants memory: see `starve`.
 struct Solver::Engine {
   z3::context context;
   std::optional<z3::solver> solver;
@@ -179,7 +186,7 @@ struct Solver::Engine {
     return answer_;
   }
 
-  /// A process ends without the destructors of globals then: the thread uses Z3's.
+  /// A process ends without the destructors of globals then: the threads use Z3's.
   static void leave(std::unique_ptr<Engine> engine) {
     static const int once = on_exit(
         [](int status, void*) {
@@ -189,7 +196,19 @@ struct Solver::Engine {
         },
         nullptr);
     static_cast<void>(once);
-    engine.release()->thread_.detach();
+    std::thread(starve, std::move(engine)).detach();
+  }
+
+  /// Takes all memory from Z3 for a moment, again and again, while nobody else uses it. A check
+  /// that grows by 0.1 MB in such a moment gives up; one that does not grow goes on.
+  static void starve(std::unique_ptr<Engine> engine) {
+    for (bool ended = false; !ended; std::this_thread::sleep_for(std::chrono::milliseconds(95))) {
+      std::unique_lock alone(z3_in_use());
+      Z3_global_param_set("memory_max_size", "1");
+      ended = engine->answer_within(std::chrono::milliseconds(5)).has_value();
+      Z3_global_param_set("memory_max_size", "0");
+      if (ended) engine.reset();
+    }
   }
 
   std::thread thread_;
@@ -198,8 +217,15 @@ struct Solver::Engine {
   std::optional<Z3_lbool> answer_;
 };
 
-Solver::Solver(Limits limits) : limits_(limits), engine_(std::make_unique<Engine>()) {}
-Solver::~Solver() = default;
+Solver::Solver(Limits limits) : limits_(limits) {
+  std::shared_lock in_use(z3_in_use());
+  engine_ = std::make_unique<Engine>();
+}
+
+Solver::~Solver() {
+  std::shared_lock in_use(z3_in_use());
+  engine_.reset();
+}
 
 const char* to_string(Result result) {
   return result == Result::proved ? "proved" : result == Result::refuted ? "refuted" : "unknown";
@@ -215,6 +241,7 @@ Satisfaction Solver::check(const std::vector<Term>& formulas, Use use) {
   if (left <= 0) return {};
   const auto milliseconds =
       std::min(limits_.milliseconds, static_cast<unsigned>(std::max(1.0, 1e3 * left)));
+  std::shared_lock in_use(z3_in_use());
   const auto begin = Clock::now();
   Satisfaction result;
   try {

@@ -20,7 +20,7 @@ struct Answer {
 };
 
 /// Limits per query, except `seconds`. Z3 does not always stop when it is interrupted:
-/// after a second more a query is unknown, and Z3 goes on behind it.
+/// after a second more a query is unknown, and Z3 goes on behind it until it wants more memory.
 struct Limits {
   unsigned milliseconds = 5000;     ///< a backstop for `resources`: time differs between machines
   unsigned resources = 20'000'000;  ///< Z3's rlimit: the same on every machine
