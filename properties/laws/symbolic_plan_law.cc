@@ -40,6 +40,8 @@ const std::map<std::string, const char*> right_values = {
     {"c07_broken keys_t", "only the gradient is wrong"},
     {"e0203_copy p", "only the gradient is wrong"},
     {"e0203_split p", "only the gradient is wrong"},
+    {"e0203_reduced_to_copy f_t", "only the gradient is wrong"},
+    {"e0203_stored_as_copy f_t", "only the gradient is wrong"},
     {"e0209_result p", "the value refused is not used"},
     {"e0306_mark p", "only the gradient is wrong"},
     {"d07_repeated_dim_broken p", "a name stands for two indices"},

@@ -79,7 +79,8 @@ std::string Engine::show_tensor(const TensorInfo& t, int depth, Names inside) {
     inside[binder(i)] = t.hints[i];
     binders += (binders.empty() ? "_" : ",") + t.hints[i];
   }
-  return "\\" + binders + ". " + show(t.body, depth - 1, inside);
+  const std::string body = show(t.body, depth - 1, inside);
+  return binders.empty() ? body : "\\" + binders + ". " + body;
 }
 
 /// `name(tensors)[indices]`.

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "spec/check/aligned.h"
+#include "spec/check/off_by_a_factor.h"
 #include "spec/syntax/parser.h"
 
 namespace shardproof {
@@ -87,6 +88,17 @@ std::string padding_read(const ir::Program& program, const Diagnostic& error) {
   return "";
 }
 
+/// Of a backward that is written by hand: nothing is written for it in the model.
+void add_fixes_of_gradient(const ir::Function& backward, const std::vector<Fix>& factors,
+                           Diagnostic& error) {
+  error.fixes.insert(error.fixes.end(), factors.begin(), factors.end());
+  error.fixes.push_back({"`--backward` prints a backward that is proved: compare `" +
+                             backward.name + "` with it, or leave it out and let `grad` derive it",
+                         {},
+                         false,
+                         ""});
+}
+
 }  // namespace
 
 void add_fixes_as_the_model(const Sources& sources, const ir::Program& program, size_t plan,
@@ -94,7 +106,9 @@ void add_fixes_as_the_model(const Sources& sources, const ir::Program& program, 
                             std::vector<Diagnostic>& diagnostics) {
   const ir::Function& own = program.functions[plan];
   const auto error = std::find_if(diagnostics.begin(), diagnostics.end(), about_a_value);
-  if (error == diagnostics.end() || !own.model || own.implements_grad) return;
+  if (error == diagnostics.end() || !own.model) return;
+  const std::vector<Fix> factors = fixes_of_factor(sources, *error);
+  if (own.implements_grad) return add_fixes_of_gradient(own, factors, *error);
   const std::string in_model = "`" + program.functions[*own.model].name + "`";
   const std::string message = "compute it as " + in_model + " does";
   std::vector<Edit> single;
@@ -114,19 +128,21 @@ void add_fixes_as_the_model(const Sources& sources, const ir::Program& program, 
   }
   for (size_t i = 0; i < single.size() && i < most_fixes; ++i)
     error->fixes.push_back({message, {single[i]}, false, "", true});
+  error->fixes.insert(error->fixes.end(), factors.begin(), factors.end());
   if (const std::string padding = padding_read(program, *error); !padding.empty())
     return error->fixes.push_back({padding, {}, false, ""});
   std::string meant;
   for (const Label& note : error->notes)
     if (note.text == "the model's value" && note.range.file >= 0)
       meant = in_one_line(sources.text(note.range));
-  error->fixes.push_back({meant.empty() ? "write each value as " + in_model +
-                                              " does, with axes and collectives; `--test` runs both"
-                                        : in_model + " has `" + meant +
-                                              "` there: write the same, with the plan's axes",
-                          {},
-                          false,
-                          ""});
+  const bool number = meant.find_first_not_of("0123456789.") == meant.npos;
+  error->fixes.push_back(
+      {number ? "write each value as " + in_model +
+                    " does, with axes and collectives; `--test` runs both"
+              : in_model + " has `" + meant + "` there: write the same, with the plan's axes",
+       {},
+       false,
+       ""});
 }
 
 }  // namespace shardproof

@@ -330,6 +330,10 @@ class PlanChecker {
       report.verdict = Verdict::unknown;
       return;
     }
+    needs_decided(plan, report);  // what rests on a wrong plan is U0005 alone
+    if (report.verdict == Verdict::proved) needs_proved_gradients(plan, report);
+    report.verdict = verdict_of(report.diagnostics);
+    if (report.verdict != Verdict::proved) return;
     for (Diagnostic& diagnostic : unmet_assumptions(sources_, program(), f))
       report.diagnostics.push_back(std::move(diagnostic));
     report.verdict = verdict_of(report.diagnostics);
@@ -342,10 +346,6 @@ class PlanChecker {
         return;
       }
     }
-    needs_decided(plan, report);
-    if (report.verdict == Verdict::proved) needs_proved_gradients(plan, report);
-    report.verdict = verdict_of(report.diagnostics);
-    if (report.verdict != Verdict::proved) return;
     if (plan.model) {
       if (options_.compare) compare(f, report);
     } else {
@@ -598,6 +598,7 @@ class PlanChecker {
       Diagnostic& told = tell("E0401", "the gradient of `" + name +
                                            "` is not its model's: it stops one that the model has");
       told.notes.push_back({*stopped_gradient(grad.function), "the gradient is stopped here"});
+      told.fixes = fixes_of_stop_grad(sources_, told.notes.back().range);
       told.details = listing_of(backward);
       for (const Diagnostic& each : backward.report()->diagnostics)
         if (each.counterexample) told.counterexample = each.counterexample;

@@ -391,7 +391,7 @@ class LineSearch {
           found.meant = meant;
           found.of_gradient = is_gradient(meant);
           found.meant->function %= program_.functions.size();
-          found.meant_range = range(meant);
+          if (!only_a_number(meant) || only_a_number(v)) found.meant_range = range(meant);
           found.same_order =
               !blocks(v) && reordered.keeps_order(way) && !at_.at(v)->operands.empty();
           return found;
@@ -407,6 +407,13 @@ class LineSearch {
       return function_of(v).values.at(v.value).name;
     };
     return !name(a).empty() && name(a) == name(b);
+  }
+
+  /// A number of the model that makes the result right is there by chance, unless it is meant in
+  /// place of another number.
+  bool only_a_number(const ValueAt& v) const {
+    const ir::Instr* instr = defining_instr(function_of(v).body, v.value);
+    return instr && !instr->place.inner && std::holds_alternative<ir::Number>(instr->op);
   }
 
   /// Which op computes the value; 0 for a parameter or carry.

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <set>
 
+#include "spec/check/fixes_of_origin.h"
 #include "spec/check/library_pattern.h"
 #include "spec/check/record_argument.h"
 #include "spec/check/result_type.h"
+#include "spec/check/shown_names.h"
 #include "spec/rules/words.h"
 
 namespace shardproof {
@@ -219,12 +221,24 @@ std::vector<Fix> make_fixes(const Sources& sources, const ir::Program& program, 
   if (!of_result.empty() && refused.diagnostic.code == "E0302" &&
       is_differentiated(program, function))
     of_op.clear();
-  for (const std::vector<Fix>& more : {fixes_of_record_parameter(sources, plan, refused), of_op,
-                                       of_result, reduced_alike(sources, program, plan, refused),
-                                       fixes_of_record_argument(sources, plan, refused)})
+  for (const std::vector<Fix>& more :
+       {fixes_of_plain_copy(sources, plan, refused),
+        fixes_of_record_parameter(sources, plan, refused), of_op, of_result,
+        reduced_alike(sources, program, plan, refused),
+        fixes_of_record_argument(sources, plan, refused),
+        fixes_of_unreduced_origin(sources, program, plan, types, refused)})
     fixes.insert(fixes.end(), more.begin(), more.end());
   if (auto fix = alike_parameter(sources, plan, refused)) fixes.push_back(*std::move(fix));
   return fixes;
+}
+
+std::vector<Fix> fixes_of_stop_grad(const Sources& sources, SourceRange call) {
+  constexpr std::string_view name = "stop_grad";
+  if (call.file < 0 || !sources.text(call).starts_with(name)) return {};
+  std::string operand(sources.text(call).substr(name.size()));
+  if (std::all_of(operand.begin() + 1, operand.end() - 1, in_word))
+    operand = operand.substr(1, operand.size() - 2);
+  return {{"remove the stop_grad", {{call, operand}}, false, ""}};
 }
 
 std::string apply_edits(const std::string& text, int32_t file, std::vector<Edit> edits) {

@@ -8,6 +8,9 @@ namespace shardproof {
 std::vector<Fix> make_fixes(const Sources& sources, const ir::Program& program, size_t function,
                             const std::vector<Type>& types, const RefusedOp& refused);
 
+/// A stop_grad that the model does not have.
+std::vector<Fix> fixes_of_stop_grad(const Sources& sources, SourceRange call);
+
 /// Applies the edits of one file to its text; edits must not overlap.
 std::string apply_edits(const std::string& text, int32_t file, std::vector<Edit> edits);
 

@@ -124,15 +124,20 @@ std::vector<std::pair<Name, size_t>> named_arguments(std::string_view call) {
   return names;
 }
 
-/// The layout of parameter `name` in the plan's text; empty if it is no record.
+/// The layout of parameter `name` in the plan's text, `Shards` or `Shards[N]`; empty if it is no
+/// record.
 std::string layout_of(std::string_view plan, const Name& name) {
   for (size_t at = plan.find(name + ": "); at != std::string_view::npos;
        at = plan.find(name + ": ", at + 1)) {
     const bool whole = at > 0 && (plan[at - 1] == ' ' || plan[at - 1] == '(');
     const std::string_view type = plan.substr(at + name.size() + 2);
     const std::string layout(type.substr(0, type.find_first_of(" ,)[{\n")));
-    const size_t end = at + name.size() + 2 + layout.size();
-    if (whole && end < plan.size() && plan[end] != '[') return layout;
+    const std::string_view rest = type.substr(layout.size());
+    const bool array = rest.starts_with("[");
+    const size_t close = array ? rest.find(']') : 0;
+    const bool record = !array || std::isupper(static_cast<unsigned char>(layout[0]));
+    if (whole && !layout.empty() && record && close != rest.npos)
+      return layout + std::string(rest.substr(0, array ? close + 1 : 0));
   }
   return "";
 }
@@ -219,7 +224,8 @@ void tell_unreduced_argument(const Sources& sources, const ir::Function& plan,
   if (!argument) return;
   const std::string& function = refused.instr->place.through.front();
   std::vector<std::string> patterns;
-  if (argument->field == argument->name) {
+  const bool of_record = argument->field != argument->name || call.starts_with("each ");
+  if (!of_record) {
     Shape whole = argument->from;
     std::erase_if(whole.marks, [](const auto& each) { return each.second == Mark::U; });
     patterns.push_back(to_string(argument->from) + " -> " + to_string(whole));

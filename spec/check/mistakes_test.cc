@@ -163,10 +163,10 @@ TEST(Mistakes, MarksOfSeveralOperandsAreSaidAtOnce) {
 }
 
 TEST(Mistakes, AScalarBesideACopyThatIsUsedAlike) {
-  expect_help(head +
-                  "fn f(x: f32[M], e: f32[]) -> f32[M] { return x * e }\n"
-                  "plan p implements f(x: f32[M]{I_t}, e: f32[]) -> f32[M]{I_t} { return x * e }\n",
-              "E0203", "the type `f32[]{I_t}`, if it is a parameter");
+  expect_fix(head +
+                 "fn f(x: f32[M], e: f32[]) -> f32[M] { return x * e }\n"
+                 "plan p implements f(x: f32[M]{I_t}, e: f32[]) -> f32[M]{I_t} { return x * e }\n",
+             "E0203", "give `e` the type `f32[]{I_t}`");
 }
 
 TEST(Mistakes, AMarkNamesItsAxis) {
@@ -471,7 +471,7 @@ TEST(Mistakes, AnotherNameOfADimIsTold) {
   const std::string text =
       "mesh d\ndim B L\ndim S = L\nfn f(x: f32[B L], y: f32[B S]) -> f32[B L] "
       "{ return x + y }\n";
-  expect_help(text, "E0305", "`rearrange(\"B S -> B L\", ..)`");
+  expect_help(text, "E0305", "`rearrange(\"B S -> B L\", y)`");
   EXPECT_THAT(errors_of(text).at(0).details, Contains(HasSubstr("`S` is another name of `L`")));
 }
 

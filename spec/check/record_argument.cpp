@@ -77,14 +77,17 @@ std::vector<Edit> named_instead(const Sources& sources, const ir::Function& plan
   return edits;
 }
 
-/// The layouts that a file declares of a record.
+/// The layouts that a file declares of a record, without those that store copies as it does.
 std::vector<Name> layouts_of(const std::string& text, const Name& record) {
   Sources sources;
   std::vector<Diagnostic> ignored;
   std::vector<Name> names;
   for (const auto& each : syntax::parse(sources, sources.add("", text), ignored).declarations)
     if (const auto* layout = std::get_if<syntax::LayoutDecl>(&each);
-        layout && layout->record == record)
+        layout && layout->record == record &&
+        sources.text(layout->range)
+                .find_first_of("/{", sources.text(layout->range).find('{') + 1) !=
+            std::string_view::npos)
       names.push_back(layout->name);
   return names;
 }

@@ -135,7 +135,8 @@ Refutation describe(const ir::Program& program, size_t function, const denote::S
     if (size < 2 && read.contains(name))
       refutation.entries = 1;  // for one entry, a common factor means nothing
   for (size_t i = 0; i < model.data.size(); ++i)
-    if (!(std::abs(plan.data[i] - refutation.ratio * model.data[i]) <= 1e-9 * std::sqrt(square)))
+    if (!(std::abs(plan.data[i] - refutation.ratio * model.data[i]) <= 1e-9 * std::sqrt(square)) ||
+        (std::abs(refutation.ratio) < 1e-9 && std::abs(plan.data[i]) > 1e-9))
       refutation.uniform = false;
   return refutation;
 }

@@ -232,8 +232,8 @@ std::vector<Fix> tried_fixes(FixTrial& trial, const Diagnostic& diagnostic, cons
   std::vector<Fix> proved, fewer, advice;
   for (const Fix& fix : diagnostic.fixes) {
     if (fix.edits.empty()) {
-      if (proved.empty() ||
-          std::none_of(proved.begin(), proved.end(), [](const Fix& each) { return each.guess; }))
+      if (std::none_of(advice.begin(), advice.end(),
+                       [&](const Fix& each) { return each.message == fix.message; }))
         advice.push_back(fix);
       continue;
     }
@@ -250,6 +250,9 @@ std::vector<Fix> tried_fixes(FixTrial& trial, const Diagnostic& diagnostic, cons
     list.push_back(fix);
     list.back().checked = outcome == AfterEdit::proved;
   }
+  // A guess that proves the plan is made where the words do not look.
+  if (std::any_of(proved.begin(), proved.end(), [](const Fix& each) { return each.guess; }))
+    advice.clear();
   if (proved.empty() && fewer.empty())
     for (size_t i = 0; i < failed.size(); ++i)
       advice.insert(advice.begin() + static_cast<std::ptrdiff_t>(i),

@@ -210,16 +210,19 @@ class Walker {
                        [](const Operand& o) { return o.has_gradient; });
   }
 
-  /// An I without gradient counts as R.
   bool agrees(ValueId v, const Type& wanted) {
     if (fits_number(wanted, numbers_[v])) return true;
     Type have = type(v), want = without_unit_axes(program_, wanted);
     if (have.dtype == Dtype::number) return false;
-    if (!result_.has_gradient[v]) {
-      std::erase_if(have.marks, [](const auto& mark) { return mark.second == Mark::I; });
-      std::erase_if(want.marks, [](const auto& mark) { return mark.second == Mark::I; });
-    }
-    return same_type(program_, have, want);
+    return same_type(program_, as_seen(std::move(have), result_.has_gradient[v]),
+                     as_seen(std::move(want), result_.has_gradient[v]));
+  }
+
+  /// An I without gradient counts as R.
+  static Type as_seen(Type type, bool has_gradient) {
+    if (!has_gradient)
+      std::erase_if(type.marks, [](const auto& mark) { return mark.second == Mark::I; });
+    return type;
   }
 
   void expect(ValueId v, const Type& wanted, SourceRange range, const char* code,
@@ -230,7 +233,8 @@ class Walker {
     refusal.message = what + " is " + quoted(wanted) + ", and this is " + quoted(type(v));
     refusal.label = mismatch(type(v), wanted);
     refusal.axes = differing_axes(type(v), wanted);
-    if (auto hint = rules::conversion(program_, type(v), wanted))
+    const bool alike = result_.has_gradient[v];
+    if (auto hint = rules::conversion(program_, as_seen(type(v), alike), as_seen(wanted, alike)))
       refusal.fixes.push_back(layouts ? for_the_record(*hint, *layouts) : *hint);
     Diagnostic& diagnostic =
         refuse(refusal, range, nullptr, {{type(v), true, std::nullopt}}, {wanted});
