@@ -83,6 +83,37 @@ Regrouped regrouped(const ir::Program& program, const Shape& written, const Shap
   return result;
 }
 
+/// The pattern with axes of a later factor of a group at its first: `K/t Q` for `K Q/t` of an
+/// `H D` with `dim H = (K Q)`.
+std::string split_at_the_first(const ir::Program& program, ir::Pattern pattern, size_t operand,
+                               const Shape& type) {
+  const auto move = [](Shape& shape, const Dim& from, const Dim& to) {
+    const auto of = [&](const Dim& dim) {
+      return std::find_if(shape.dims.begin(), shape.dims.end(),
+                          [&](const Split& each) { return each.dim == dim; });
+    };
+    const auto source = of(from), target = of(to);
+    if (source != shape.dims.end() && target != shape.dims.end() && target->axes.empty())
+      std::swap(source->axes, target->axes);
+  };
+  Shape& written = pattern.left[operand];
+  size_t dim = 0;
+  for (const Split& position : type.dims) {
+    const size_t first = dim;
+    for (size_t left = factors(program, position.dim).size(); left > 0 && dim < written.dims.size();
+         ++dim) {
+      const size_t own = factors(program, written.dims[dim].dim).size();
+      if (own > left) return "";
+      left -= own;
+      if (dim == first || written.dims[dim].axes.empty()) continue;
+      const Dim from = written.dims[dim].dim, to = written.dims[first].dim;
+      move(written, from, to);
+      move(pattern.right, from, to);
+    }
+  }
+  return pattern_text(program, pattern);
+}
+
 Problem silent_transposition(const ir::Program& program, const ir::Pattern& pattern, size_t operand,
                              const Shape& type, const Name& name) {
   Problem problem{.message = "the pattern calls a position by the name `" + name +
@@ -127,7 +158,8 @@ std::optional<Problem> regroup(const ir::Program& program, ir::Pattern& pattern,
   if (made.axes_inside)
     return Problem{.message = "only the first factor of a group can be split",
                    .label = "the operand has `" + to_string(type) + "`",
-                   .operand = operand};
+                   .operand = operand,
+                   .fix = split_at_the_first(program, pattern, operand, type)};
   if (made.opens_alias)
     return Problem{.message = "the pattern says `" + text(program, written) +
                               "`, and the operand has the dims `" + text(program, type) + "`",

@@ -199,7 +199,8 @@ std::optional<Values> fit_leaf(Body& body, ir::ValueId value, const Type& type, 
     if (!body.scope->instance)
       for (auto fix : {in_order_of(type, actual, body.world.sources, range),
                        with_names_of(body.world.program, type, actual, body.world.sources, range),
-                       entry_in_loop(body, type, actual, range)})
+                       entry_in_loop(body, type, actual, range),
+                       result_as_type(type, body.world.sources, range)})
         if (fix) error.fixes.push_back(*std::move(fix));
     return std::nullopt;
   }

@@ -5,7 +5,9 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 
+#include "spec/elaborate/names.h"
 #include "spec/syntax/parser.h"
 
 namespace shardproof::resolution {
@@ -101,7 +103,63 @@ std::string list_of(const Shape& shape) {
   return text;
 }
 
+/// A factor of a written dim.
+struct WrittenFactor {
+  elaborate::Factor factor;
+  size_t dim = 0;  ///< the written dim that it is in
+  bool first = false;
+  bool used = false;
+};
+
+std::vector<WrittenFactor> factors_of(const ir::Program& program,
+                                      const std::vector<syntax::SplitExpr>& dims) {
+  std::vector<WrittenFactor> found;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    bool first = true;
+    for (const elaborate::Factor& each : elaborate::factors(program, Dim{dims[d].names}))
+      found.push_back({each, d, std::exchange(first, false), false});
+  }
+  return found;
+}
+
 }  // namespace
+
+std::optional<std::string> named_as_operand(const ir::Program& program, const Sources& sources,
+                                            const std::vector<syntax::SplitExpr>& dims,
+                                            const Shape& operand) {
+  std::vector<WrittenFactor> written = factors_of(program, dims);
+  std::string text, before;
+  for (const syntax::SplitExpr& dim : dims) {
+    if (dim.kind != syntax::SplitExpr::Kind::dim || dim.bracketed) return std::nullopt;
+    before += (before.empty() ? "" : " ") + std::string(sources.text(dim.range));
+  }
+  for (const Split& position : operand.dims) {
+    std::vector<WrittenFactor*> run;
+    for (const elaborate::Factor& own : elaborate::factors(program, position.dim)) {
+      const auto same = std::find_if(written.begin(), written.end(), [&](const WrittenFactor& w) {
+        return !w.used && w.factor.dim == own.dim;
+      });
+      if (same == written.end() || same->factor.name.find('.') != Name::npos) return std::nullopt;
+      same->used = true;
+      run.push_back(&*same);
+    }
+    const auto of_one = [&](const WrittenFactor& w) { return w.dim == run.front()->dim; };
+    const bool whole =
+        run.front()->first &&
+        run.size() == static_cast<size_t>(std::count_if(written.begin(), written.end(), of_one)) &&
+        std::is_sorted(run.begin(), run.end()) && of_one(*run.back());
+    for (const WrittenFactor* each : run) {
+      if (whole && each != run.front()) continue;
+      const syntax::SplitExpr& from = dims[each->dim];
+      std::string own = whole ? std::string(sources.text(from.range)) : each->factor.name;
+      if (!whole && each->first)
+        for (const Axis& axis : from.axes) own += "/" + axis;
+      text += (text.empty() ? "" : " ") + own;
+    }
+  }
+  const bool all = std::all_of(written.begin(), written.end(), [](auto& w) { return w.used; });
+  return all && !text.empty() && text != before ? std::optional(text) : std::nullopt;
+}
 
 Edit reordered(const Sources& sources, const std::vector<syntax::SplitExpr>& dims,
                const std::vector<size_t>& order) {
@@ -131,6 +189,21 @@ std::optional<Fix> in_order_of(const Type& wanted, const Type& actual, const Sou
                            to_string(static_cast<const Shape&>(wanted)) + "\", " +
                            std::string(sources.text(range)) + ")"}};
   return fix;
+}
+
+std::optional<Fix> result_as_type(const Type& wanted, const Sources& sources, SourceRange call) {
+  const std::string_view text = sources.text(call);
+  const size_t quote = text.find("(\""), end = text.find('"', quote + 2);
+  const size_t arrow = text.find("->", quote);
+  if (quote == text.npos || end == text.npos || arrow > end || text.find_first_of(" +-*/") < quote)
+    return std::nullopt;
+  const std::string result = to_string(static_cast<const Shape&>(wanted));
+  const auto at = [&](size_t offset) { return call.begin + static_cast<uint32_t>(offset); };
+  return Fix{"state the dims of its type in the pattern, `-> " + result + "`",
+             {{{call.file, at(arrow + 2), at(end)}, " " + result}},
+             false,
+             "",
+             true};
 }
 
 std::optional<Fix> with_names_of(const ir::Program& program, const Type& wanted, const Type& actual,

@@ -133,6 +133,12 @@ class Gradient {
              {},
              false,
              ""});
+      const bool loss = entity_->results.size() == 1 && !entity_->results[0].is_record() &&
+                        entity_->results[0].leaf.dims.empty();
+      if (!with_value_ && site.args.size() == own && loss) {
+        const SourceRange end{expr_.range.file, expr_.range.end - 1, expr_.range.end - 1};
+        error.fixes.push_back({"the gradient of a loss is 1", {{end, ", 1"}}, false, ""});
+      }
       return false;
     }
     for (size_t i = 0; i < count; ++i) {

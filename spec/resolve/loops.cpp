@@ -269,8 +269,10 @@ class LoopReader {
     for (const Values& emitted : emitted_)
       results.push_back(
           transform<ir::ValueId>(emitted, [&](ir::ValueId id) { return stacked(id); }));
-    if (results.empty() && !bad_)
+    if (results.empty() && !bad_) {
       body_.error("E0103", loop_.range, "the loop has no result: add a carry or an `emit`");
+      return unknown_result_of(1);
+    }
     std::vector<ir::ValueId> operands, ids;
     for (const Values& init : inits_)
       for (ir::ValueId leaf : leaves(init)) operands.push_back(leaf);

@@ -182,20 +182,12 @@ class PatternReader {
 
   /// A fix with the same dims in the order of the operand.
   std::optional<Fix> in_order(const syntax::OperandExpr& text, const Type& operand) const {
-    if (text.dims.size() != operand.dims.size() || text.dims.empty()) return {};
-    std::string ordered;
-    for (const Split& split : operand.dims) {
-      const Name name = to_string(split.dim);
-      const auto same =
-          std::find_if(text.dims.begin(), text.dims.end(), [&](const syntax::SplitExpr& each) {
-            return each.names == std::vector<Name>{name} && !each.bracketed;
-          });
-      if (same == text.dims.end()) return {};
-      ordered += (ordered.empty() ? "" : " ") + std::string(body_.world.sources.text(same->range));
-    }
+    const World& world = body_.world;
+    const auto ordered = named_as_operand(world.program, world.sources, text.dims, operand);
+    if (!ordered) return {};
     SourceRange range = text.dims.front().range;
     range.end = text.dims.back().range.end;
-    return Fix{"name its dims in its order, `" + ordered + "`", {{range, ordered}}, false, ""};
+    return Fix{"name its dims in its order, `" + *ordered + "`", {{range, *ordered}}, false, ""};
   }
 
   // Whether the pattern writes a dim of the body as a group of several.

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "spec/elaborate/elaborate.h"
+#include "spec/resolve/dim_order.h"
 #include "spec/resolve/primitives.h"
 
 namespace shardproof::resolution {
@@ -22,15 +23,29 @@ bool has_all(const Shape& whole, const Shape& part) {
                      [&](const Split& split) { return find(whole, split.dim) != nullptr; });
 }
 
-/// `B S -> B L` for two operands whose dims are the same by aliases; else empty.
-std::string renaming(const Body& body, const std::vector<ir::ValueId>& operands) {
-  std::vector<Shape> shapes;
-  for (ir::ValueId id : operands)
-    if (!body.type(id).dims.empty()) shapes.push_back(body.type(id));
-  if (shapes.size() != 2 || shapes[0].dims.size() != shapes[1].dims.size()) return "";
-  for (size_t i = 0; i < shapes[0].dims.size(); ++i)
-    if (!body.world.program.same_dim(shapes[0].dims[i].dim, shapes[1].dims[i].dim)) return "";
-  return dims_text(shapes[1]) + " -> " + dims_text(shapes[0]);
+/// The operand with the other's names for the same dims: `x[B S M] * p[L M]` with `dim S = L`.
+std::vector<Fix> renamed_operands(const Body& body, const std::vector<ir::ValueId>& operands,
+                                  const std::vector<SourceRange>& ranges) {
+  std::vector<Fix> fixes;
+  if (operands.size() != 2 || ranges.size() != 2 || body.inferred()) return fixes;
+  const ir::Program& program = body.world.program;
+  for (const size_t i : {size_t{1}, size_t{0}}) {
+    const Type &own = body.type(operands[i]), &other = body.type(operands[1 - i]);
+    Type wanted = own;
+    for (Split& split : wanted.dims) {
+      if (find(other, split.dim)) continue;
+      for (const Split& each : other.dims)
+        if (!find(own, each.dim) && program.same_dim(each.dim, split.dim)) split.dim = each.dim;
+    }
+    if (!has_all(wanted, other) && !has_all(other, wanted)) continue;
+    if (auto fix = with_names_of(program, wanted, own, body.world.sources, ranges[i])) {
+      fix->message = "name its dims as the other operand does";
+      if (const std::string& text = fix->edits[0].text; text.starts_with("rearrange("))
+        fix->message += ", `" + text + "`";
+      fixes.push_back(*std::move(fix));
+    }
+  }
+  return fixes;
 }
 
 // `(G J)` of an operand is E if another one has E, and `dim E = (G J)`.
@@ -53,7 +68,8 @@ void name_groups(Body& body, std::vector<ir::ValueId>& operands, SourceRange ran
 }
 
 // The dims of the operand that has all of them. E0305 if there is none.
-std::optional<Shape> joined(Body& body, std::vector<ir::ValueId>& operands, SourceRange range,
+std::optional<Shape> joined(Body& body, std::vector<ir::ValueId>& operands,
+                            const std::vector<SourceRange>& ranges, SourceRange range,
                             const std::string& op) {
   name_groups(body, operands, range);
   for (ir::ValueId whole : operands) {
@@ -73,14 +89,10 @@ std::optional<Shape> joined(Body& body, std::vector<ir::ValueId>& operands, Sour
   Diagnostic& error = body.error("E0305", range, "no operand of " + op + " has all dims: " + shapes,
                                  "one operand must have the dims of the others");
   error.types = types;
-  const std::string other_names = renaming(body, operands);
-  error.fixes.push_back({other_names.empty()
-                             ? "give one of them the other's dims: `expand(\"... -> ...\", x)`"
-                             : "give the dims of one of them the other's names: `rearrange(\"" +
-                                   other_names + "\", ..)`",
-                         {},
-                         false,
-                         ""});
+  error.fixes = renamed_operands(body, operands, ranges);
+  if (!error.fixes.empty()) return std::nullopt;
+  error.fixes.push_back(
+      {"give one of them the other's dims: `expand(\"... -> ...\", x)`", {}, false, ""});
   return std::nullopt;
 }
 
@@ -185,7 +197,7 @@ std::vector<Values> where(Body& body, const CallSite& site) {
     dtype_error(body, site.range, "`where` of two numbers has no dtype: cast one, `f32(1)`");
     return unknown_result();
   }
-  auto shape = joined(body, ids, site.range, "`where`");
+  auto shape = joined(body, ids, ranges, site.range, "`where`");
   if (!shape || !whole_numbers(body, ids, *dtype, site.range)) return unknown_result();
   return {tensor(body.emit(ir::Where{}, ids, *shape, *dtype, site.range, ranges))};
 }
@@ -241,7 +253,7 @@ Values binary(Body& body, const std::string& op, const Argument& a, const Argume
     dtype_error(body, range, what + " " + *why + ", and these are " + to_string(*dtype));
     return unknown_value();
   }
-  auto shape = joined(body, ids, range, what);
+  auto shape = joined(body, ids, {a.range, b.range}, range, what);
   if (!shape || !whole_numbers(body, ids, *dtype, range)) return unknown_value();
   const Dtype result = gives_truth(fn) ? Dtype::boolean : *dtype;
   return tensor(body.emit(ir::Binary{fn}, ids, *shape, result, range, {a.range, b.range}));

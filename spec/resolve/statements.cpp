@@ -3,6 +3,7 @@
 
 #include "spec/resolve/assumptions.h"
 #include "spec/resolve/body.h"
+#include "spec/resolve/calls.h"
 #include "spec/resolve/dims.h"
 #include "spec/resolve/loops.h"
 #include "spec/resolve/numbers.h"
@@ -56,6 +57,25 @@ class StatementReader {
       body_.function.assumptions.push_back(std::move(*assumption));
   }
 
+  /// `g, h = grad(f wrt a)(..)`: the parameters after the last one that is named.
+  Fix missing_wrt(const syntax::Bind& node, size_t count) const {
+    const syntax::Expr& call = node.value[0];
+    const std::string_view text = body_.world.sources.text(call.range);
+    Fix fix{"name a parameter after `wrt` for each gradient", {}, false, ""};
+    const auto* function = find_function(body_, call.text, call.range);
+    const size_t close = text.find(')');
+    if (!function || close == text.npos) return fix;
+    std::string more;
+    bool after = false;
+    for (const auto& param : function->params) {
+      if (after && count > 0) more += ", " + param.name, --count;
+      after = after || param.name == call.names.back();
+    }
+    const auto at = call.range.begin + static_cast<uint32_t>(close);
+    if (!more.empty() && count == 0) fix.edits = {{{call.range.file, at, at}, more}};
+    return fix;
+  }
+
   void wrong_number(const syntax::Bind& node, size_t results) {
     const size_t names = node.targets.size();
     Diagnostic& error = body_.error("E0103", node.targets.front().range,
@@ -67,9 +87,11 @@ class StatementReader {
     if (value && names + 1 == results)
       error.fixes.push_back(
           {"the value comes before the gradients", {{front, "_value, "}}, false, ""});
-    else
+    else if (names < results)
       error.fixes.push_back(
           {"give each result a name; `_x` is for one that is not needed", {}, false, ""});
+    else if (!node.value.empty() && !node.value[0].names.empty())
+      error.fixes.push_back(missing_wrt(node, names - results));
   }
 
   void operator()(const syntax::Bind& node) {

@@ -79,6 +79,9 @@ Moved moved(const Application& app) {
   }
   if (auto refusal = axis_twice(app.program, app.pattern.right)) {
     refusal->message = app.name + ": " + refusal->message;
+    Shape split = app.pattern.right;
+    for (const Axis& axis : split_axes(split)) split.marks.erase(axis);
+    refusal->fixes = instead(app, 0, split);
     refuse(std::move(*refusal));
   }
   return result;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "spec/rules/fixes.h"
 #include "spec/rules/words.h"
@@ -37,9 +38,15 @@ std::optional<FixHint> without_other_axes(const Application& app, size_t operand
   Shape& left = pattern.left[operand];
   const Marks& held = app.type(operand).marks;
   if (held.empty() || left.dims.size() != app.type(operand).dims.size()) return {};
-  left.marks = held;
+  const Marks stated = std::exchange(left.marks, held);
   for (const auto& [axis, mark] : held)
     if (mark != Mark::I && pattern.right.marks.count(axis)) return {};
+  // `{U_d} -> {I_d}` of a value that is {U_t}: {I_t}
+  const size_t alike = std::erase_if(pattern.right.marks, [&](const auto& each) {
+    return each.second == Mark::I && stated.count(each.first) && !held.count(each.first);
+  });
+  for (const auto& [axis, mark] : held)
+    if (alike && mark == Mark::U) pattern.right.marks[axis] = Mark::I;
   return FixHint{.kind = FixHint::Kind::replace_pattern,
                  .text = pattern_text(app, pattern),
                  .message = "reduce over the unreduced axes only",

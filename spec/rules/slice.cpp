@@ -12,12 +12,15 @@ void slice(Application& app) {
   for (const Axis& axis : axes.added) {
     const State state = before(app, axis);
     if (state == State::R || state == State::I) continue;
+    std::vector<FixHint> fixes = instead(app, 0, app.pattern.right);
+    if (fixes.empty()) fixes.push_back(advice("psum_scatter adds and keeps a part"));
+    fixes.push_back(reduce_operand(app, 0, {axis}));
     refuse({.code = "E0215",
             .message = "slice over " + axis + " of a value that is " + describe(state, axis),
             .label =
                 "each device of " + axis + " would keep a different part, and only of its own term",
             .operand = 0,
-            .fixes = {advice("psum_scatter adds and keeps a part"), reduce_operand(app, 0, {axis})},
+            .fixes = std::move(fixes),
             .axes = {axis}});
   }
   need_bystanders(app, axes.added);

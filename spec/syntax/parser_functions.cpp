@@ -64,7 +64,15 @@ Name Parser::plan_name(std::string_view what) {
 
 std::vector<Name> Parser::wrt() {
   if (!accept("wrt")) return {};
-  return names("a parameter to differentiate by");
+  std::vector<Name> result = names("a parameter to differentiate by");
+  if (at_word()) {
+    Diagnostic diagnostic =
+        error("E0002", place(), "expected `,` or `)` after a parameter, found " + found(),
+              "commas separate the parameters after `wrt`");
+    diagnostic.fixes.push_back({"insert the comma", {{after_last(), ","}}, false, ""});
+    fail(std::move(diagnostic));
+  }
+  return result;
 }
 
 void Parser::parameters(FunctionDecl& decl) {

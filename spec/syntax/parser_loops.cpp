@@ -51,6 +51,14 @@ void Parser::pipeline(Loop& loop) {
   loop.dims.push_back(name("the dim of the microbatches"));
   expect("over", "after the dim of a pipeline");
   loop.axis = name("the axis of the stages");
+  if (at("{")) {
+    Diagnostic diagnostic = error(
+        "E0002", place(), "expected `by` and a schedule after the axis of a pipeline, found `{`",
+        "expected `by`");
+    diagnostic.fixes.push_back(
+        {"name a schedule: `by gpipe`", {{after_last(), " by gpipe"}}, false, ""});
+    fail(std::move(diagnostic));
+  }
   expect("by", "and a schedule after the axis of a pipeline");
   Expr schedule;
   schedule.text = name("the name of a schedule");

@@ -15,6 +15,12 @@ PatternExpr Parser::pattern() {
     result.has_working = true;
     result.working = dims("");
   }
+  if (!result.right && at("=") && at(">", 1)) {
+    Diagnostic diagnostic = error("E0006", range(peek()), "expected `->`, found `=>`");
+    const SourceRange arrow{range(peek()).file, peek().begin, peek(1).end};
+    diagnostic.fixes.push_back({"the result stands after `->`", {{arrow, "->"}}, false, ""});
+    fail(std::move(diagnostic));
+  }
   if (!at_end()) {
     fail(result.right ? "a dim, marks, `;` or the end of the pattern"
                       : "a dim, `,`, `->`, `;` or the end of the pattern");

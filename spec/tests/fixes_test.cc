@@ -115,6 +115,53 @@ TEST(FixOfAStep, ReducesTheGradientBeforeTheOptimizer) {
             "    return each sgd(w, all_reduce(\"-> Shards\", g");
 }
 
+/// Each plan of the file: the first fix of its first error.
+std::vector<Fix> first_fixes(const std::string& file) {
+  Sources sources;
+  const std::string path = SHARDPROOF_SOURCE_DIR "/spec/tests/codes/" + file;
+  std::vector<Fix> fixes;
+  Name last;
+  for (const auto& [plan, error] : errors_of(check(sources, path, disk_reader()))) {
+    if (plan != last || fixes.empty())
+      fixes.push_back(error.fixes.empty() ? Fix{} : error.fixes[0]);
+    last = plan;
+  }
+  return fixes;
+}
+
+/// Mistakes whose fix is on another line, or in another pattern, than the refused one.
+TEST(FixOfAMistake, ProvesThePlan) {
+  const std::pair<const char*, const char*> files[] = {
+      {"e0202_gradient_in_norm.shard", "reduce `gu` where it is computed"},
+      {"e0201_plain_carry.shard", "keep the carry `s` unreduced, and reduce it after the loop"},
+      {"e0201_reduced_in_loop.shard", "remove the all_reduce: the sum is reduced later"},
+      {"e0201_layers_to_optimizer.shard", "reduce it before sgd"},
+      {"e0203_reduced_to_copy.shard", "reduce it to a copy that is used alike, {I_t}"},
+      {"e0203_stored_as_copy.shard", "store `w.g` as f32[M]{I_t}: its gradient is then summed too"},
+      {"e0205_alike.shard", "reduce over the unreduced axes only"},
+      {"e0209_slice_of_sum.shard", "psum_scatter instead of slice"},
+      {"e0302_loss_of_step.shard", "all_reduce first"},
+      {"e0302_result_of_pattern.shard", "state the dims of its type in the pattern, `-> B/d F`"},
+      {"e0305_alias_of_operand.shard", ""},
+      {"e0401_stopped.shard", "remove the stop_grad"},
+      {"e0402_gradient_mean.shard", "leave out `|d|`"},
+      {"e0402_scaled_record.shard", ""},
+      {"e0103_gradients.shard", ""},
+      {"../syntax/wrt_without_comma.shard", "insert the comma"},
+      {"../syntax/thick_arrow.shard", "the result stands after `->`"},
+      {"../syntax/pipeline_without_schedule.shard", "name a schedule: `by gpipe`"},
+      {"e0305_group_order.shard", ""},
+  };
+  for (const auto& [file, message] : files) {
+    const std::vector<Fix> fixes = first_fixes(file);
+    EXPECT_FALSE(fixes.empty()) << file;
+    for (const Fix& fix : fixes) {
+      EXPECT_TRUE(fix.checked) << file << ": " << fix.message;
+      EXPECT_TRUE(!*message || fix.message == message) << file << ": " << fix.message;
+    }
+  }
+}
+
 TEST(Unknown, SaysWhatWasCheckedAndWhatToWriteUntilThen) {
   size_t seen = 0;
   for (const char* code : {"U0001", "U0003", "U0006"})
