@@ -4,6 +4,7 @@
 #include <set>
 
 #include "spec/check/aligned.h"
+#include "spec/check/in_the_plans_axes.h"
 #include "spec/check/off_by_a_factor.h"
 #include "spec/syntax/parser.h"
 
@@ -133,8 +134,13 @@ void add_fixes_as_the_model(const Sources& sources, const ir::Program& program, 
     return error->fixes.push_back({padding, {}, false, ""});
   std::string meant;
   for (const Label& note : error->notes)
-    if (note.text == "the model's value" && note.range.file >= 0)
+    if (note.text == "the model's value" && note.range.file >= 0) {
       meant = in_one_line(sources.text(note.range));
+      if (!meant.empty() && search)
+        for (const Edit& edit :
+             edits_in_the_plans_axes(sources, own.range, error->range, note.range))
+          error->fixes.push_back({message, {edit}, false, "", true});
+    }
   const bool number = meant.find_first_not_of("0123456789.") == meant.npos;
   error->fixes.push_back(
       {number ? "write each value as " + in_model +

@@ -39,6 +39,7 @@ std::string body(const std::string& text) {
 
 TEST(Mistakes, WordsOfOtherLanguages) {
   expect_help(body("return x.max(1)"), "E0002", "no methods and no modules");
+  expect_help(body("return reshape(x, (2, 3))"), "E0002", "`rearrange`");
   expect_help(body("return x ** 2"), "E0002", "pow(x, y)");
   expect_help(body("x += 1"), "E0002", "assigned once");
   expect_help(body("return sum(x)"), "E0103", "`sum(\"B M -> \", x)`");

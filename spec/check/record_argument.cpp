@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "spec/check/shown_names.h"
+#include "spec/ir/walk.h"
 #include "spec/syntax/parser.h"
 
 namespace shardproof {
@@ -33,11 +34,15 @@ std::optional<Layouts> layouts_of_argument(const ir::Function& plan, const ir::F
   if (!type) return std::nullopt;
   Layouts layouts{
       .record = {}, .have = {}, .want = type->visible && type->dims.empty() ? type->name : ""};
-  const ir::ValueId first = call.operands.at(wanted->second);
+  ir::ValueId first = call.operands.at(wanted->second);
+  const ir::Instr* entry = defining_instr(plan.body, first);  // `w[n]` of a `w: Shards[N]`
+  const bool of_array = entry && std::holds_alternative<ir::Entry>(entry->op);
+  if (of_array) first = entry->operands.at(0);
   const auto own = std::find(plan.params.begin(), plan.params.end(), first);
   const auto group = group_of(plan.param_groups, static_cast<size_t>(own - plan.params.begin()));
   if (own != plan.params.end() && group)
-    if (const ir::WrittenType* have = written(plan, group->first); have && have->dims.empty()) {
+    if (const ir::WrittenType* have = written(plan, group->first);
+        have && have->dims.size() == (of_array ? 1 : 0)) {
       layouts.record = plan.param_groups[group->first].first;
       layouts.have = have->name;
     }

@@ -150,7 +150,7 @@ class FixTrial {
       // A step of the same kind at another place is in the edit.
       const bool again = fix.message.ends_with(message);
       Fix both{again ? fix.message : fix.message + ", then " + message,
-               line_edits(file, file_.sources.file(file).text, text), false, ""};
+               line_edits(file, file_.sources.file(file).text, text), false, "", fix.guess};
       if (both.edits.empty() || !run_on(diagnostic, plan, both, depth - 1)) continue;
       fix = std::move(both);
       return true;

@@ -1,6 +1,7 @@
 // Atoms: numbers, names, calls, casts, gradients.
 #include <algorithm>
 
+#include "spec/syntax/other_names.h"
 #include "spec/syntax/parser_impl.h"
 #include "spec/syntax/words.h"
 
@@ -56,10 +57,29 @@ Expr Parser::atom() {
   fail("an expression");
 }
 
+/// `reshape(x, (2, 3))`: help for the function around the tuple whose `(` is the token `open`.
+std::optional<Fix> Parser::tuple_of(size_t open) const {
+  int depth = 0;
+  for (size_t i = open; i-- > 1;) {
+    depth += (tokens_[i].text == ")") - (tokens_[i].text == "(");
+    if (depth < 0) return other_name(Name(tokens_[i - 1].text));
+    if (tokens_[i].first_on_line && depth == 0) break;
+  }
+  return std::nullopt;
+}
+
 Expr Parser::parenthesized() {
+  const size_t open = pos_;
   const uint32_t begin = take().begin;
   Expr result = expression();
-  if (at(",")) fail("`)`", "several values are given without parentheses");
+  if (at(",")) {
+    const auto help = tuple_of(open);
+    if (!help) fail("`)`", "several values are given without parentheses");
+    Diagnostic diagnostic = error("E0002", range(peek()), "expected `)`, found `,`",
+                                  "there are no tuples: sizes are those of dims, which have names");
+    diagnostic.fixes.push_back(*help);
+    fail(std::move(diagnostic));
+  }
   expect(")", "to close a parenthesis");
   result.range = since(begin);
   return result;

@@ -101,6 +101,7 @@ class Parser : Cursor {
   Expr reserved_atom();
   Expr named_scan();
   Name fresh_name(const std::string& stem);
+  std::optional<Fix> tuple_of(size_t open) const;
   Expr parenthesized();
   Expr size();
   Expr call(Expr::Kind kind, bool each);

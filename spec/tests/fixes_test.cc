@@ -143,7 +143,11 @@ TEST(FixOfAMistake, ProvesThePlan) {
       {"e0302_loss_of_step.shard", "all_reduce first"},
       {"e0302_result_of_pattern.shard", "state the dims of its type in the pattern, `-> B/d F`"},
       {"e0305_alias_of_operand.shard", ""},
+      {"e0303_layer_of_shards.shard", "all_gather first"},
       {"e0401_stopped.shard", "remove the stop_grad"},
+      {"e0401_call_left_out.shard", ""},
+      {"e0401_other_operand.shard", "compute it as `shares` does"},
+      {"e0401_softmax_over_queries.shard", "compute it as `f` does"},
       {"e0402_gradient_mean.shard", "leave out `|d|`"},
       {"e0402_scaled_record.shard", ""},
       {"e0103_gradients.shard", ""},
@@ -183,6 +187,14 @@ TEST(Unknown, SaysWhatWasCheckedAndWhatToWriteUntilThen) {
         }
     }
   EXPECT_GE(seen, 10u);
+}
+
+TEST(Unknown, AGradientThatIsNotSupportedIsNoRefutation) {
+  Sources sources;
+  const CheckedProgram checked =
+      check(sources, SHARDPROOF_SOURCE_DIR "/spec/tests/codes/e0217_step.shard", disk_reader());
+  EXPECT_EQ(verdict_of(checked, "twice"), Verdict::unknown);
+  EXPECT_EQ(checked.verdict(), Verdict::unknown);
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, Fixes, testing::ValuesIn(files_with("E")),
