@@ -100,6 +100,7 @@ enum class Fault {
   iota_stride,           // affine.cpp: digits as values merge for any strides
   nested_condition,      // indicator.cpp: [F([c]) = 0] = [c] [F(1) = 0], without the other case
   equal_reals,           // polynomial.cpp: [y - x = 0] y is -[y - x = 0] x
+  equal_indices,         // polynomial.cpp: [i <= j] iota(i) = [i <= j] iota(j)
   unused_range,          // sum.cpp: an unused variable contributes 1, not its range
   order_factor,          // order.cpp: rows keep their order under factors of any sign
   order_power,           // order.cpp: rows keep their order under even powers
@@ -142,6 +143,7 @@ enum class Fault {
   complement_power,      // polynomial.cpp: (1 - x)^2 = 1 - x for every x
   chosen_by_any,         // choice.cpp: any condition chooses the greater of its two values
   one_choice,            // choice.cpp: |where(c, a, b)| = |a|
+  magnitude_anywhere,    // choice.cpp: |u| = u under any condition
   exchanged_with_one,    // exchanged.cpp: two binders become one
   capture,               // lift.cpp: dependent arguments are not re-opened (only loses proofs)
 };

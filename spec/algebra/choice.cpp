@@ -1,5 +1,5 @@
-// Values that a condition chooses: [max(a, b) > 0] is [a > 0] or [b > 0], and |where(c, a, b)| is
-// where(c, |a|, |b|).
+// Values that a condition chooses: [max(a, b) > 0] is [a > 0] or [b > 0], |where(c, a, b)| is
+// where(c, |a|, |b|), and where(a > b, |a - b|, 0) is where(a > b, a - b, 0).
 #include <algorithm>
 
 #include "spec/algebra/engine.h"
@@ -62,7 +62,8 @@ std::optional<Nf> Engine::relu_of_choice(Nf u) {
   return std::nullopt;
 }
 
-/// |u|, if it has a known sign in both cases of a condition.
+/// |u|, if it has a known sign in both cases of a condition. A sum of integers is chosen
+/// by its sign.
 std::optional<Nf> Engine::magnitude_of_choice(Nf u) {
   const auto magnitude = [&](Nf value) -> std::optional<Nf> {
     if (nonnegative(strip_iota(value))) return value;
@@ -76,6 +77,45 @@ std::optional<Nf> Engine::magnitude_of_choice(Nf u) {
     const auto on = magnitude(with_atom(u, c, true)), off = magnitude(with_atom(u, c, false));
     if (on && fault == Fault::one_choice) return on;
     if (on && off) return add(mul(of_atom(c), *on), mul(sub(one, of_atom(c)), *off));
+  }
+  if (integer(u) && !is_single(u)) return sub(scale(relu(u), 2), u);
+  return std::nullopt;
+}
+
+/// u, where the factor is a positive odd power of |u| = sqrt(u^2).
+std::optional<Nf> Engine::inside_magnitude(const Factor& f) {
+  if (f.exponent.den != 2 || f.exponent.sign() < 0 || !is_op(f.atom, Op::poly)) return std::nullopt;
+  const Nf square = inner(f.atom);
+  if (!is_single(square) || !terms(square)[0].coef.is_one()) return std::nullopt;
+  const Mono& m = factors(terms(square)[0].mono);
+  if (m.size() != 1 || m[0].exponent != Rational(2)) return std::nullopt;
+  return is_op(m[0].atom, Op::poly) ? inner(m[0].atom) : of_atom(m[0].atom);
+}
+
+/// |u| where the condition c holds, if u has one sign there.
+std::optional<Nf> Engine::magnitude_where(Nf u, AtomId c) {
+  const Nf less = scale(u, -1);
+  if (atoms[c].kind == AtomKind::le0) {  // e <= 0
+    const Nf e = atoms[c].args[0], index = strip_iota(u);
+    if (at_least(sub(e, index), 0)) return less;
+    if (at_least(add(e, index), 0)) return u;
+  } else if (is_op(c, Op::step)) {
+    if (compare_steps(inner(c), u) == Pair::implies) return u;
+    if (compare_steps(inner(c), less) == Pair::implies) return less;
+  }
+  return fault == Fault::magnitude_anywhere ? std::optional(u) : std::nullopt;
+}
+
+/// The product with u or -u for a |u| whose sign follows from a condition that is a factor.
+std::optional<Nf> Engine::without_magnitude(const Mono& m, Rational coef) {
+  for (size_t i = 0; i < m.size(); ++i) {
+    const auto u = inside_magnitude(m[i]);
+    if (!u) continue;
+    for (const Factor& c : m) {
+      if (c.exponent.sign() < 0 || !is_indicator(c.atom)) continue;
+      if (const auto known = magnitude_where(*u, c.atom))
+        return mul(pow(*known, m[i].exponent * 2), fix(without(m, i), coef));
+    }
   }
   return std::nullopt;
 }

@@ -148,6 +148,7 @@ struct Engine {
   std::optional<Sigmoid> sigmoid_of(AtomId a);
   std::optional<Nf> fold_sigmoid(const Mono& m, Rational coef);
   std::optional<Nf> replace_equal(const Mono& m, Rational coef);
+  std::optional<Nf> replace_index(const Mono& m, Rational coef, Nf apart);
   std::optional<Rational> as_number(Nf e) const;
   bool is_single(Nf e) const { return terms(e).size() == 1; }
   /// The atom, if e is one atom to the power of 1.
@@ -193,6 +194,9 @@ struct Engine {
   std::optional<Nf> step_of_choice(Nf u);       // choice.cpp
   std::optional<Nf> relu_of_choice(Nf u);       // choice.cpp
   std::optional<Nf> magnitude_of_choice(Nf u);  // choice.cpp
+  std::optional<Nf> inside_magnitude(const Factor& f);
+  std::optional<Nf> magnitude_where(Nf u, AtomId condition);
+  std::optional<Nf> without_magnitude(const Mono& factors, Rational coef);
   std::optional<Nf> without_denominators(Nf u);
   std::optional<Nf> without_roots(Nf u);
   Nf with_least_powers(Nf u);

@@ -1,5 +1,5 @@
-// [c] F([c]) = [c] F(1): under the factor [c], replaces [c] inside F by 1. Only above limit 1,
-// because it opens functions.
+// [c] F([c]) = [c] F(1): under the factor [c], the argument of F is what it is where c holds. Only
+// above limit 1, because it opens functions.
 #include <algorithm>
 #include <iterator>
 
@@ -12,29 +12,19 @@ bool Engine::is_conditional(AtomId a) {
   if (const auto known = conditional.find(t); known != conditional.end()) return known->second;
   bool found = false;
   for (const Term& term : terms(tensors[t].body))
-    for (const Factor& f : factors(term.mono)) found = found || is_indicator(f.atom);
+    for (const Factor& f : factors(term.mono))
+      found = found || is_indicator(f.atom) || inside_magnitude(f);
   return conditional[t] = found;
 }
 
-/// The function atom with [condition] replaced by 1 in its argument; none if it does not occur
-/// there.
+/// The function atom where the condition holds; none if its argument is the same there. Under [c],
+/// F(u) is F(v) for each v with [c] u = [c] v.
 std::optional<Nf> Engine::where_given(AtomId a, AtomId condition) {
   const uint64_t key = static_cast<uint64_t>(a) << 32 | condition;
   if (const auto known = given_cache.find(key); known != given_cache.end()) return known->second;
-  const Nf u = inner(a);
-  Nf result = zero;
-  bool found = false;
-  for (const Term& t : Poly(terms(u))) {
-    Mono m = factors(t.mono);
-    for (size_t i = 0; i < m.size(); ++i) {
-      if (m[i].atom != condition || m[i].exponent.sign() < 0) continue;
-      m = without(m, i), found = true;
-      break;
-    }
-    result = add(result, fix(m, t.coef));
-  }
-  if (!found) return given_cache[key] = std::nullopt;
-  return given_cache[key] = rebuild(tensors[atoms[a].ref].op, {}, result);
+  const Nf u = inner(a), there = with_atom(mul(of_atom(condition), u), condition, true);
+  if (there == u || terms(there).size() > terms(u).size()) return given_cache[key] = std::nullopt;
+  return given_cache[key] = rebuild(tensors[atoms[a].ref].op, {}, there);
 }
 
 std::optional<Nf> Engine::given(const Mono& m, Rational coef) {

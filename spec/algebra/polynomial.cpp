@@ -237,15 +237,43 @@ const Term* leading(const Engine& g, Nf u) {
   return best;
 }
 
+/// An index is a number of its own kind: as a value it is iota(i).
+bool mentions_index(const Engine& g, Nf u) {
+  for (const Term& t : g.terms(u))
+    for (const Factor& f : g.factors(t.mono))
+      if (g.atoms[f.atom].kind == AtomKind::var) return true;
+  return false;
+}
+
 }  // namespace
 
-/// [y - x = 0] y = [y - x = 0] x for reals: replaces the leading monomial of the difference by the
+/// [i - e = 0] iota(i) = [i - e = 0] iota(e) for a variable i and an e of older ones.
+std::optional<Nf> Engine::replace_index(const Mono& m, Rational coef, Nf apart) {
+  for (size_t i = 0; i < m.size(); ++i) {
+    if (!is_op(m[i].atom, Op::iota) || m[i].exponent.sign() < 0) continue;
+    const Nf index = atoms[m[i].atom].args[0];
+    const auto atom = single_atom(index);
+    if (!atom || atoms[*atom].kind != AtomKind::var) continue;
+    for (const Nf other : {add(index, apart), sub(index, apart)}) {
+      const VarSet vars = free_of(other);  // sorted
+      if (vars.empty() || vars.back() < atoms[*atom].ref)
+        return mul(pow(iota(other), m[i].exponent), fix(without(m, i), coef));
+    }
+  }
+  return std::nullopt;
+}
+
+/// [y - x = 0] y = [y - x = 0] x for values: replaces the leading monomial of the difference by the
 /// others. They are smaller, so this terminates. None if nothing was replaced.
 std::optional<Nf> Engine::replace_equal(const Mono& m, Rational coef) {
   for (const Factor& condition : m) {
-    if (atoms[condition.atom].kind != AtomKind::eq0) continue;
+    const AtomKind kind = atoms[condition.atom].kind;
+    const bool compares = kind == AtomKind::le0 && fault == Fault::equal_indices;
+    if (kind != AtomKind::eq0 && !compares) continue;
     const Nf u = atoms[condition.atom].args[0];
-    if (is_single(u) || integer(u)) continue;
+    if (integer(u))
+      if (const auto one_index = replace_index(m, coef, u)) return one_index;
+    if (is_single(u) || mentions_index(*this, u) || compares) continue;
     const Term* lead = leading(*this, u);
     if (!lead) continue;
     const Rational times = Rational(fault == Fault::equal_reals ? 1 : -1) / lead->coef;
@@ -314,6 +342,7 @@ Nf Engine::fix(Mono m, Rational coef) {
   if (!absorb(m)) return zero;
   if (auto folded = fold_sigmoid(m, coef)) return *folded;
   if (auto folded = fold_sine(m, coef)) return *folded;
+  if (auto known = without_magnitude(m, coef)) return *known;
   if (auto known = given(m, coef)) return *known;
   if (auto replaced = replace_equal(m, coef)) return *replaced;
   if (auto [i, j] = mergeable_exps(*this, m); j != 0) {

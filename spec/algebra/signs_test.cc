@@ -178,6 +178,44 @@ TEST(Signs, TheMagnitudeOfAChoiceIsThatOfBothValues) {
   }
 }
 
+constexpr LeafFacts integers{true, false, {}, false, false};
+
+TEST(Signs, AMagnitudeWhereAConditionSaysTheSign) {
+  for (Fault fault : {Fault::none, Fault::magnitude_anywhere}) {
+    Signs s(fault);
+    const auto magnitude = [&](Nf e) { return s.a.apply(Fn::abs, e); };
+    const auto where = [&](Nf c, Nf e, Nf other) { return s.a.mul(c, e) == s.a.mul(c, other); };
+    const Nf i = s.a.iota(s.a.var(s.i)), j = s.a.iota(s.a.var(s.j)), apart = s.a.sub(i, j);
+    const Nf back = s.a.sub(s.a.var(s.j), s.a.var(s.i)), two = s.a.number(2);
+    EXPECT_TRUE(where(s.a.le0(back), magnitude(apart), apart));
+    EXPECT_FALSE(where(s.a.le0(s.a.sub(back, two)), magnitude(apart), apart));
+
+    const Nf p = s.a.at(s.a.leaf("p", {s.size}, integers), {s.a.var(s.i)});
+    const Nf q = s.a.at(s.a.leaf("q", {s.size}, integers), {s.a.var(s.j)}), between = s.a.sub(p, q);
+    EXPECT_TRUE(where(s.a.le0(s.a.neg(between)), magnitude(between), between));
+    EXPECT_TRUE(where(s.a.le0(s.a.neg(p)), magnitude(p), p));
+    EXPECT_EQ(where(s.a.le0(s.a.neg(between)), magnitude(p), p), fault != Fault::none);
+
+    const Nf y = s.a.at(s.y, {s.a.var(s.i)}), gap = s.a.sub(s.at_i, y), greater = s.step(gap);
+    EXPECT_TRUE(where(greater, magnitude(gap), gap));
+    EXPECT_TRUE(where(s.step(s.at_i), magnitude(s.at_i), s.at_i));
+    EXPECT_EQ(where(greater, magnitude(s.at_i), s.at_i), fault != Fault::none);
+  }
+}
+
+TEST(Signs, EqualIndicesAreOneNumber) {
+  for (Fault fault : {Fault::none, Fault::equal_indices}) {
+    Signs s(fault);
+    const Nf i = s.a.iota(s.a.var(s.i)), j = s.a.iota(s.a.var(s.j)), two = s.a.number(2);
+    const Nf apart = s.a.sub(s.a.var(s.i), s.a.var(s.j));
+    const auto alike = [&](Nf c, Nf one, Nf other) { return s.a.mul(c, one) == s.a.mul(c, other); };
+    EXPECT_TRUE(alike(s.a.eq0(apart), s.a.mul(i, s.at_i), s.a.mul(j, s.at_i)));
+    EXPECT_TRUE(alike(s.a.eq0(s.a.sub(apart, two)), i, s.a.add(j, two)));
+    EXPECT_FALSE(alike(s.a.eq0(s.a.sub(apart, two)), i, j));
+    EXPECT_EQ(alike(s.a.le0(apart), i, j), fault != Fault::none);
+  }
+}
+
 TEST(Signs, AComparisonOfIntegersTimesASizeIsOneOfIntegers) {
   Signs s(Fault::none);
   const Nf k = s.a.at(s.a.leaf("k", {}, {true, false, {}, false, false}), {});
