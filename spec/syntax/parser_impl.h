@@ -140,6 +140,7 @@ class Parser : Cursor {
   // parser_loops.cpp
   Loop loop();
   void scan(Loop& loop);
+  Diagnostic reverse_too_early(size_t at) const;
   void ring(Loop& loop);
   void pipeline(Loop& loop);
   void stages(Loop& loop);

@@ -22,11 +22,27 @@ Loop Parser::loop() {
 
 void Parser::scan(Loop& loop) {
   loop.kind = Loop::Kind::scan;
+  const size_t first = pos_;
+  const bool early = accept("reverse");
   loop.variables.push_back(value_name("the variable of the scan"));
   expect("in", "after the variable of a scan");
+  const size_t before = pos_;
+  const bool late = accept("reverse");
   loop.dims.push_back(name("the dim of the scan"));
+  if (early || late) tell(reverse_too_early(early ? first : before));
   loop.reverse = accept("reverse");
   carries(loop);
+}
+
+/// After the dim, where `reverse` should stand.
+Diagnostic Parser::reverse_too_early(size_t at) const {
+  const Token& word = tokens_[at];
+  Diagnostic wrong =
+      error("E0002", range(word), "`reverse` stands after the dim of the scan", "not here");
+  wrong.fixes.push_back(
+      replace({file_, word.begin, tokens_[at + 1].begin}, "", "write it after the dim"));
+  wrong.fixes[0].edits.push_back({after_last(), " reverse"});
+  return wrong;
 }
 
 void Parser::ring(Loop& loop) {
