@@ -19,7 +19,7 @@ from . import assumed, devices, levels, validation
 from .annotations import names_in
 from .dims import ImportProblem
 from .places import defined_at
-from .program import TRACES, mesh_of, named_apart, trace
+from .program import TRACES, mesh_of, named_apart, shown, trace
 from .report import Diagnostic, Place, Report, check
 from .stacked import Stacked
 
@@ -98,7 +98,7 @@ def prove(model: Callable, sharded: Any = None, *args: Any, mesh: Any = None, di
 
 def differ(report: Report) -> bool:
     """Whether numbers have shown that the two functions are not the same."""
-    return any("functions differ by" in check for check in report.checks)
+    return any("functions differ" in check for check in report.checks)
 
 
 def by_plan(model, sharded, args, sizes, dims, meshes, keep, timeout, validate) -> tuple[Report, dict[str, int] | None]:
@@ -170,7 +170,7 @@ def by_device(model, sharded, args, sizes: dict[str, int], dims, meshes, timeout
                 text = levels.imported(model, whole, args, sizes, named, meshes, unrolled)
             else:
                 text = levels.imported(devices.copied(model, whole, args), whole, args, {"devices": 1}, named, 1, unrolled)
-                text.level = f"for {' '.join(f'{a}={n}' for a, n in sizes.items())} at these sizes"
+                text.level = f"for {shown(sizes)} at these sizes"
             return (*decided(text, None, timeout), whole)
         except (ImportProblem, NotImplementedError):
             return None
@@ -264,10 +264,10 @@ def refuted_by_evaluation(report: Report, model, sharded, args, sizes) -> None:
                                          trace(sharded, args, sizes).jaxpr)
     except Exception:  # noqa: BLE001  (the user's code may raise anything)
         return
-    at = " ".join(f"{a}={n}" for a, n in (sizes or {}).items())
+    at = f"for {shown(sizes)} " if sizes else ""
     if apart and apart[0] >= validation.CLOSE:
-        report.verdict, report.level = "refuted", f"for {at} at these sizes, by evaluation"
-        report.checks.append(f"in JAX the two functions differ by {apart[0]:.1e}")
+        report.verdict, report.level = "refuted", f"{at}at these sizes, by evaluation"
+        report.checks.append(validation.in_words(apart[0]))
     elif apart:
         report.checks.append("in JAX the two functions agree at these sizes; nothing is proved")
 

@@ -9,10 +9,10 @@ from typing import Any
 import jax
 from jax._src import shard_map as jax_shard_map
 from jax.extend import core as jex_core
-from jax.sharding import AbstractMesh
+from jax.sharding import AbstractMesh, AxisType
 
 from .dims import Again, Dims, ImportProblem
-from .places import first_use
+from .places import first_use, place_of
 from .reader import RANDOM, Reader, dtype_name
 from .values import MINUS_INFINITY, Val, printed
 
@@ -29,29 +29,44 @@ class Traced:
     results: list[tuple] = field(default_factory=list)  # the path of each in its tree
 
 
+TRACED_FOR = jax.make_user_context(None)  # JAX keeps what it has traced: for each mesh apart
+
+
+class NoAxis:
+    """jax.sharding.AxisType, with no axis of a type that asks how arguments are split: they are shapes."""
+
+    Auto, Manual, Explicit = AxisType.Auto, AxisType.Manual, None
+
+
 class other_mesh:
-    """Within it every shard_map is traced for this mesh, whatever mesh it was made with."""
+    """Within it every shard_map is traced for this mesh, or, without one, for its own. `shard_map` holds what `_shmap_checks` gives it
+    for later calls, so that this is left alone."""
 
     def __init__(self, mesh: dict[str, int] | None):
         self.mesh = mesh
+        self.context = TRACED_FOR(tuple((mesh or {}).items()))
+
+    def of(self, mesh):
+        """The mesh in the place of that of a shard_map."""
+        if self.mesh is not None and set(mesh.axis_names) != set(self.mesh):
+            raise ImportProblem(f"a shard_map has the axes {sorted(mesh.axis_names)}, the mesh given has {sorted(self.mesh)}")
+        sizes = self.mesh or dict(mesh.shape)
+        if sizes == dict(mesh.shape) and AxisType.Explicit not in mesh.axis_types:
+            return mesh
+        return AbstractMesh(tuple(sizes.values()), tuple(sizes))
 
     def __enter__(self):
-        self.checks = checks = jax_shard_map._shmap_checks
-        if self.mesh is None:
-            return
-
-        def checked(mesh, *rest):
-            sizes = tuple(self.mesh.values())
-            names = set(mesh.axis_names) if mesh is not None else set(self.mesh)
-            if names != set(self.mesh):
-                raise ImportProblem(f"a shard_map has the axes {sorted(names)}, the mesh given has "
-                                    f"{sorted(self.mesh)}")
-            return checks(AbstractMesh(sizes, tuple(self.mesh)), *rest)
-
-        jax_shard_map._shmap_checks = checked
+        self.context.__enter__()
+        self.kept = jax_shard_map._check_specs_vs_args, jax_shard_map.AxisType
+        check, bind = jax_shard_map._check_specs_vs_args, jax_shard_map.shard_map_p.bind
+        jax_shard_map._check_specs_vs_args = lambda f, mesh, *rest: check(f, self.of(mesh), *rest)
+        jax_shard_map.shard_map_p.bind = lambda *args, mesh, **rest: bind(*args, mesh=self.of(mesh), **rest)
+        jax_shard_map.AxisType = NoAxis
 
     def __exit__(self, *error):
-        jax_shard_map._shmap_checks = self.checks
+        del jax_shard_map.shard_map_p.bind
+        jax_shard_map._check_specs_vs_args, jax_shard_map.AxisType = self.kept
+        self.context.__exit__(*error)
 
 
 def word(text: str) -> str:
@@ -106,6 +121,8 @@ TRACES: dict[tuple, Traced] = {}  # of one proof; each holds its function
 def traced(function, args, leaves, mesh: dict[str, int] | None) -> Traced:
     with other_mesh(mesh):
         jaxpr, out = jax.make_jaxpr(function, return_shape=True)(*args)
+    if mesh and (other := next((found for found in meshes_in(jaxpr.jaxpr) if found[0] != mesh), None)):
+        raise ImportProblem(f"a shard_map keeps the mesh {shown(other[0])} where {shown(mesh)} is asked for", other[1])
     results = [path for path, _ in jax.tree_util.tree_flatten_with_path(out)[0]]
     return Traced(jaxpr, parameter_names(function, args), [tuple(x.shape) for x in leaves], function,
                   dict(mesh or {}), results)
@@ -122,15 +139,27 @@ def named_apart(model: Traced, sharded: Traced) -> ImportProblem | None:
 
 
 def mesh_of(jaxpr) -> dict[str, int]:
-    """The mesh of the first shard_map."""
+    """The mesh of all shard_maps: a plan has one."""
+    found: dict[str, int] = {}
+    for mesh, place in meshes_in(jaxpr):
+        found = found or mesh
+        if mesh != found:
+            raise ImportProblem(f"a shard_map has the mesh {shown(mesh)}, and the one before it {shown(found)}: give both one mesh, or "
+                                "prove each with a model of its own", place)
+    return found
+
+
+def shown(mesh: dict[str, int]) -> str:
+    return " ".join(f"{a}={n}" for a, n in mesh.items())
+
+
+def meshes_in(jaxpr):
+    """The mesh of each shard_map, and its place."""
     for eqn in jaxpr.eqns:
         if eqn.primitive.name == "shard_map":
-            return dict(eqn.params["mesh"].shape)
+            yield dict(eqn.params["mesh"].shape), place_of(eqn)
         for inner in jex_core.jaxprs_in_params(eqn.params):
-            found = mesh_of(inner)
-            if found:
-                return found
-    return {}
+            yield from meshes_in(getattr(inner, "jaxpr", inner))
 
 
 def entry_specs(jaxpr, specs: dict | None = None) -> dict:

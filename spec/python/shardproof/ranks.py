@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax.extend import core as jex_core
+from jax.sharding import NamedSharding
 
 CALLS = ("jit", "pjit", "closed_call", "core_call", "remat", "remat2", "checkpoint",
          "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr")
@@ -156,7 +157,9 @@ def one_copy(x, axes):
 
 
 def bound(eqn, vals):
-    out = eqn.primitive.bind(*vals, **eqn.primitive.get_bind_params(eqn.params))
+    """An equation on these values, which are on no mesh."""
+    params = {name: None if isinstance(value, NamedSharding) else value for name, value in eqn.params.items()}
+    out = eqn.primitive.bind(*vals, **eqn.primitive.get_bind_params(params))
     return list(out) if eqn.primitive.multiple_results else [out]
 
 

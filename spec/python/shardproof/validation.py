@@ -124,6 +124,12 @@ def difference(got, want) -> float:
     return worst
 
 
+def in_words(gap: float) -> str:
+    """What is said of two functions whose values in JAX are this far apart."""
+    return "in JAX the two functions differ" + (f" by {gap:.1e}" if np.isfinite(gap) else
+                                                ": a result is not the same on all devices that out_specs gives copies, or is not finite")
+
+
 CLOSE = 2e-4
 SEEDS = 6  # draws of inputs that may refute
 
@@ -233,7 +239,7 @@ def validate(text: Text, report: Report, model, sharded) -> None:
     for seed in range(1, SEEDS) if gap < CLOSE and report.verdict == "refuted" else ():
         gap = max(gap, difference(*traced_values(model, sharded, inputs_for(text, report, shapes, text.names, seed))))
     if gap >= CLOSE:
-        report.checks.append(f"in JAX the two functions differ by {gap:.1e}")
+        report.checks.append(in_words(gap))
         if report.verdict == "proved":
             report.verdict = "unknown"
     elif report.verdict == "refuted":

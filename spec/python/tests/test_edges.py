@@ -1,9 +1,11 @@
 """Integers of few bits, masks of -inf, ids that name no entry, axes that are positions: each as JAX has it, or the report says so."""
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 import shardproof
 from jax import lax
+from jax.sharding import AbstractMesh, AxisType
 from jax.sharding import PartitionSpec as P
 from programs import MESH, ids
 
@@ -236,3 +238,59 @@ def test_a_quotient_of_integers_is_refuted_by_numbers_of_more_digits():
 def test_the_model_s_value_is_said_in_the_user_s_words():
     report = proved(lambda x: x * jnp.sign(jnp.exp(x) * 0.0), lambda x: x * 1.0, P("d"), P("d"), (8, 4), validate=False)
     assert "the model has `" in str(report) and "`model` has" not in str(report), report
+
+
+def test_copies_that_differ_are_said_to():
+    report = proved(lambda x: x.sum(0), lambda x: x.sum(0), P("d"), P(), (8, 6))
+    assert any("is not the same on all devices" in check for check in report.checks), report
+
+
+def test_what_jax_has_traced_for_another_mesh_is_not_taken():
+    """JAX keeps traces, also those of jitted functions; each proof is about the mesh that it is asked for."""
+    def added(x):
+        return lax.psum(jnp.tanh(x), "t") / 4
+
+    function = jax.jit(jax.shard_map(added, mesh=MESH, in_specs=P("d"), out_specs=P("d"), check_vma=False))
+    for mesh, verdict in (({"d": 4, "t": 2}, "refuted"), (None, "proved"), ({"d": 4, "t": 2}, "refuted"), ({"d": 1, "t": 4}, "proved")):
+        report = shardproof.prove(jnp.tanh, function, (8, 6), meshes=1, validate=False, mesh=mesh)
+        assert report.verdict == verdict, report
+
+
+@pytest.mark.parametrize("other", [AbstractMesh((4, 2), ("d", "t")), AbstractMesh((8,), ("t",))])
+def test_shard_maps_of_two_meshes_are_no_plan(other):
+    """The second one adds two or eight copies, where the first one's mesh has four."""
+    def sharded(x):
+        h = jax.shard_map(jnp.tanh, mesh=MESH, in_specs=P("d"), out_specs=P("d"), check_vma=False)(x)
+        return jax.shard_map(lambda h: lax.psum(h, "t") / 4, mesh=other, in_specs=P(), out_specs=P(), check_vma=False)(h)
+
+    for meshes in (1, 3):
+        report = shardproof.prove(jnp.tanh, sharded, (8, 6), meshes=meshes, validate=False)
+        assert report.verdict == "refuted" and "give both one mesh" in str(report) and "test_edges.py" in str(report.errors[0].place), report
+
+
+@pytest.mark.parametrize("jit", [lambda f: f, jax.jit])
+def test_a_function_runs_after_its_proof_as_before(jit):
+    mesh = jax.make_mesh((1, 1), ("d", "t"), axis_types=(AxisType.Auto,) * 2)
+    function = jit(jax.shard_map(lambda x: lax.pmean(jnp.tanh(x), "t"), mesh=mesh, in_specs=P("d"), out_specs=P("d"), check_vma=False))
+    assert shardproof.prove(jnp.tanh, function, (8, 6)).proved
+    assert np.allclose(function(np.ones((8, 6))), np.tanh(1.0))
+
+
+def test_axes_that_are_explicit_are_read_as_others():
+    """`jax.make_mesh` makes such axes; shapes say nothing of how arguments are split."""
+    mesh = AbstractMesh((2, 2), ("d", "t"), axis_types=(AxisType.Explicit,) * 2)
+    function = jax.shard_map(lambda x, w: lax.psum(x @ w, "t"), mesh=mesh, in_specs=(P("d", "t"), P("t")), out_specs=P("d"))
+    report = shardproof.prove(jnp.dot, function, (8, 6), (6, 4))
+    assert report.proved and report.level.startswith("for every mesh and size"), report
+
+
+def test_gradients_outside_of_two_shard_maps():
+    def sharded(x, w, v):
+        h = jax.shard_map(lambda x, w: jnp.tanh(x @ w), mesh=MESH, in_specs=(P("d"), P(None, "t")), out_specs=P("d", "t"), check_vma=False)(x, w)
+        return jax.shard_map(lambda h, v: lax.psum(h @ v, "t"), mesh=MESH, in_specs=(P("d", "t"), P("t")), out_specs=P("d"), check_vma=False)(h, v)
+
+    def step(function):
+        return lambda w, v, x: jax.value_and_grad(lambda p: (function(x, *p) ** 2).sum())((w, v))
+
+    report = shardproof.prove(step(lambda x, w, v: jnp.tanh(x @ w) @ v), step(sharded), (6, 8), (8, 5), (8, 6))
+    assert report.proved and sum("agree to" in check for check in report.checks) == 2, report
