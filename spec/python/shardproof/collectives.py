@@ -128,7 +128,7 @@ def of_positions(r: Reader, eqn, vals: list[Val], name: str) -> tuple[list[Val],
     """The operands reduced over those axes that are positions (vmap's), and the axes of the mesh."""
     positions, axes = positions_and_axes(eqn.params["axes"])
     if positions:
-        of = SimpleNamespace(params={"axes": positions})
+        of = SimpleNamespace(params={"axes": positions}, source_info=eqn.source_info)
         vals = [RULES[name](r, of, [v]) for v in vals]
     return vals, axes
 

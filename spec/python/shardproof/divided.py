@@ -20,6 +20,14 @@ def body_of(name: str, avals: tuple) -> str:
     return str(jax.make_jaxpr(NAMES[name][0])(*args).eqns[-1].params["jaxpr"])
 
 
+def is_one(eqn) -> bool:
+    """Whether an equation calls one of jnp's functions, not another one of its name."""
+    if eqn.params.get("name") not in NAMES or len(eqn.invars) != 2:
+        return False
+    avals = tuple((v.aval.shape, str(v.aval.dtype), v.aval.weak_type) for v in eqn.invars)
+    return str(eqn.params["jaxpr"]) == body_of(eqn.params["name"], avals)
+
+
 def read(r: Reader, eqn, vals: list[Val]) -> Val | None:
     """A call of jnp.floor_divide or jnp.remainder of integers, by a positive number: `//` and `%` of the notation."""
     from . import rings
@@ -31,8 +39,7 @@ def read(r: Reader, eqn, vals: list[Val]) -> Val | None:
     block = rings.source(r, *vals, floored=True) if name == "remainder" else None
     if block is None and (vals[0].text is None or vals[0].literal is not None):
         return None
-    avals = tuple((v.aval.shape, str(v.aval.dtype), v.aval.weak_type) for v in eqn.invars)
-    if str(eqn.params["jaxpr"]) != body_of(name, avals):  # a function of that name
+    if not is_one(eqn):
         return None
     if block is not None:
         return block

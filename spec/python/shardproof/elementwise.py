@@ -193,6 +193,8 @@ def _max(r, eqn, vals):
     for i, v in enumerate(vals):
         if v.literal == neutral and v.dtype == "f32":
             return vals[1 - i]
+    if all_literal(vals) and vals[0].dtype == "i32":
+        return r.scalar((max if name == "max" else min)(v.literal for v in vals), "int32", shape_positions(vals))
     if any(v.text is None for v in vals):  # ids, clipped to a block
         return Val(None, shape_positions(vals), dtype=vals[0].dtype, made=(name, *vals),
                    why=next(v.why for v in vals if v.text is None))

@@ -129,7 +129,7 @@ class Reader(Writer):
 
     def applied(self, eqn, vals: list[Val]) -> list[Val]:
         """The results of one equation."""
-        from . import bits, candidates
+        from . import bits, candidates, single
         from .rules import rule_of
 
         if (parts := eqn.params.get("axis_index_groups")) and (len(parts) > 1 or list(parts[0]) != sorted(parts[0])):
@@ -149,6 +149,7 @@ class Reader(Writer):
         if eqn.primitive.name in CHANGES:  # these make another value of what they are given
             results = [v if v.text is None else replace(v, made=()) for v in results]
         if eqn.primitive.name in MOVES:
+            results = [single.moved(self, eqn, rule_of(eqn.primitive.name), vals[0], v) for v in results]
             results = candidates.in_place(eqn, results)
         elif eqn.primitive.name not in candidates.KNOWN:
             results = [replace(v, made=()) if v.made[:1] in candidates.KINDS else v for v in results]

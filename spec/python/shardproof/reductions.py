@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from . import firsts, running
+from . import firsts, running, single
 from .dims import Factor
 from .elementwise import union, written
 from .reader import Reader, dtype_name
@@ -45,7 +45,7 @@ def _sum(r, eqn, vals):
                             val.pos)
         scale = number(float(copies) if val.dtype == "f32" else copies)
         val = replace(val, text=r.emit(f"{r.use(val)} * {scale}"), literal=None)
-    val = replace(r.reduced(val), made=("reduce_sum", x))
+    val = single.summed(r, eqn, x, axes, replace(r.reduced(val), made=("reduce_sum", x)))
     if x.made[:1] == ("convert",) and x.made[1].dtype == "bool" or x.text in r.counts:
         r.counts.add(val.text)
     return val
@@ -111,6 +111,8 @@ def _dot(r, eqn, vals):
     x, y = (written(r, "convert", [v], "f32({0})", "f32") if v.dtype == "i32" and not integers(vals) else v for v in vals)
     if r.outer and (any(f.axes for f in x.dims) or any(f.axes for f in y.dims)):
         x, y = r.gathered(x), r.gathered(y)
+    else:
+        x, y = single.of_product(x, y, [*zip(left_batch, right_batch), *zip(left_sum, right_sum)])
     scale = 1
     index: dict[int, dict[Factor, Factor]] = {0: {}, 1: {}}
     used: set = set()

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from . import single
 from .dims import spread
 from .reader import Reader, dtype_name
 from .rules import rule
@@ -45,8 +46,9 @@ def dropped(r: Reader, x: Val, gone) -> Val:
 @rule("squeeze")
 def _squeeze(r, eqn, vals):
     x, gone = vals[0], set(eqn.params["dimensions"])
-    x = dropped(r, x, gone)
-    return replace(x, pos=[p for i, p in enumerate(x.pos) if i not in gone], affine=None)
+    term = dropped(r, x, gone)
+    val = replace(term, pos=[p for i, p in enumerate(term.pos) if i not in gone], affine=None)
+    return val if term is x else single.with_entries(val, single.beside(x, gone))
 
 
 @rule("expand_dims")
@@ -59,12 +61,19 @@ def _expand_dims(r, eqn, vals):
 
 @rule("reshape")
 def _reshape(r, eqn, vals):
-    x = vals[0]
-    if 1 not in eqn.params["new_sizes"]:
-        x = dropped(r, x, {p for p, n in enumerate(x.extents()) if n == 1})
+    x, sizes = vals[0], eqn.params["new_sizes"]
+    if 1 in sizes:
+        return laid(r, x, sizes)
+    term = dropped(r, x, {p for p, n in enumerate(x.extents()) if n == 1})
+    val = laid(r, term, sizes)
+    return val if term is x else single.with_entries(val, laid(r, x, sizes))
+
+
+def laid(r: Reader, x: Val, sizes) -> Val:
+    """The value with its factors at positions of these sizes."""
     left = [f for f in x.factors if f.extent > 1 or f.axes]
     pos = []
-    for size in eqn.params["new_sizes"]:
+    for size in sizes:
         row = []
         while size > 1:
             if not left:

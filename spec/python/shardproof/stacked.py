@@ -2,6 +2,7 @@
 sums, maxima and moves along that dim, as `vmap(axis_name)` has them. So what each device has of its own is a value, for every mesh."""
 from __future__ import annotations
 
+import contextlib
 from math import prod
 
 import jax
@@ -10,9 +11,10 @@ from jax import lax
 from jax._src import source_info_util
 from jax.extend import core as jex_core
 
-from . import ranks
+from . import divided, ranks
 from .devices import talks
 from .dims import ImportProblem
+from .places import place_of
 from .ranks import CALLS, NOTHING, body_of, bound, names_of, run
 
 source_info_util.register_exclusion(__file__)
@@ -51,10 +53,17 @@ def within(apply, eqn, vals) -> list:
         return []
     if name in NOTHING:
         return vals
-    if name in CALLS:
-        return run(*body_of(eqn), vals, apply)
-    with source_info_util.user_context(eqn.source_info.traceback):
-        return bound(eqn, vals)
+    with at_line_of(eqn):
+        if divided.is_one(eqn):  # it stays a call, which is read as a whole
+            return [divided.NAMES[eqn.params["name"]][0](*vals)]
+        return run(*body_of(eqn), vals, apply) if name in CALLS else bound(eqn, vals)
+
+
+def at_line_of(eqn):
+    """What is traced within it stands at the user's line of an equation; one of a library's body has none, and stands at its call."""
+    if place_of(eqn) is None:
+        return contextlib.nullcontext()
+    return source_info_util.user_context(eqn.source_info.traceback)
 
 
 def on_device(eqn, vals) -> list:
@@ -62,7 +71,7 @@ def on_device(eqn, vals) -> list:
     name, p = eqn.primitive.name, eqn.params
     if name == "shard_map" or p.get("axis_index_groups"):
         raise ImportProblem(f"`{name}` in it")
-    with source_info_util.user_context(eqn.source_info.traceback):
+    with at_line_of(eqn):
         if name == "psum_invariant":  # what check_vma makes of psum and all_gather
             return [lax.psum(v, p["axes"]) for v in vals]
         if name in ("all_gather_invariant", "all_gather_reduced"):

@@ -44,6 +44,7 @@ class Val:
     place: Any = None  # of what cannot be written
     step: Any = None  # of an index that counts a loop's steps: (reader, x, position) -> its entry
     columns: tuple = ()  # (text, positions, values): the ids that were put together along the last position
+    part: tuple = ()  # (text, positions, the value as entries of the devices): single.py
     shifted: tuple = ()  # (value, axis, shifts): the sum of rotations of the value's terms over an axis
 
     @property
@@ -338,6 +339,8 @@ class Writer:
             column = []
             for row in work:
                 if least == 1 and not (row and row[0].extent == 1):
+                    if row and row[0].axes and any(other and other[0].extent == 1 and other[0].axes == row[0].axes for other in work):
+                        self.cut(row[0], 1)  # a device has one entry of a first part of it
                     column.append(Factor(None))  # a dim of which a device has one entry
                     continue
                 if row[0].extent > least:
@@ -359,9 +362,11 @@ class Writer:
     def matched(self, vals: list[Val]) -> tuple[list[Val], list[Position], list[Factor]]:
         """Arrays of one shape with the same index at each position; the positions of the result and
         the order of its text. One of them has all dims."""
+        from . import single
+
         if self.outer:
             vals = self.resharded(vals)
-        arrays = stretched([v for v in vals if v.pos])
+        arrays = single.beside_others(stretched([v for v in vals if v.pos]))
         lead = max(range(len(arrays)), key=lambda i: len(arrays[i].dims))
         order = [lead] + [i for i in range(len(arrays)) if i != lead]
         used: set = set()

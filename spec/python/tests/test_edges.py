@@ -240,9 +240,40 @@ def test_the_model_s_value_is_said_in_the_user_s_words():
     assert "the model has `" in str(report) and "`model` has" not in str(report), report
 
 
+def one_head(x, w):
+    return jax.grad(lambda x: jnp.einsum("hql,hlk->qk", jax.nn.softmax(x, -1), w).sum())(x)
+
+
+@pytest.mark.parametrize("model, body, specs, shapes", [
+    (one_head, one_head, (P("t"), P("t")), ((4, 6, 6), (4, 6, 5))),
+    (lambda x, w: jnp.tanh(x.reshape(6, 20) @ w), lambda x, w: jnp.tanh(lax.psum(x.reshape(6, 5) @ w, "t")),
+     (P(None, "t"), P("t")), ((6, 4, 5), (20, 7)))], ids=["gradient", "reshape"])
+def test_one_entry_of_a_dim_on_each_device_is_read_as_a_plan(model, body, specs, shapes):
+    out = P("t") if model is body else P()
+    report = proved(model, body, specs, out, *shapes)
+    assert report.proved and "device" not in report.level, report
+
+
+def test_nothing_is_assumed_of_ids_whose_quotients_are_read():
+    """Queries of a device and the one key that each of them needs, of keys that all devices have."""
+    def model(q, k):
+        return q * jnp.repeat(k, q.shape[0] // k.shape[0], 0)
+
+    def body(q, k):
+        n = q.shape[0]
+        return q * k[(lax.axis_index("t") * n + jnp.arange(n)) // (n * lax.axis_size("t") // k.shape[0])]
+
+    report = proved(model, body, (P("t"), P()), P("t"), (8, 5), (2, 5))
+    assert report.proved and not report.assumptions, report
+
+
 def test_copies_that_differ_are_said_to():
     report = proved(lambda x: x.sum(0), lambda x: x.sum(0), P("d"), P(), (8, 6))
     assert any("is not the same on all devices" in check for check in report.checks), report
+
+
+def test_an_index_that_is_computed_of_numbers():
+    assert proved(lambda x: x[:, 1], lambda x: x[:, jnp.minimum(1, jnp.maximum(0, -3) + 7)], P("d"), P("d"), (8, 6)).proved
 
 
 def test_what_jax_has_traced_for_another_mesh_is_not_taken():
