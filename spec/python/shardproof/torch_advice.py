@@ -41,9 +41,15 @@ def page(text: str) -> str:
     return "\n".join(line if re.match(r"\s*\d+ \| ", line) else in_torch(line) for line in text.split("\n"))
 
 
+OWN_COUNT = "labels of -100 (`ignore_index`) do not count, so each rank divides by its own count: take " \
+            '`F.cross_entropy(.., reduction="sum")`, and divide it by a number that is the same on all ranks, as `labels.numel()`'
+
+
 def translate(report: Report) -> None:
     """Its messages, fixes and the page of them."""
     for each in report.diagnostics:
+        if each.code == "E0213" and each.place and re.search("cross_entropy|nll_loss|CrossEntropyLoss", each.place.shown()):
+            each.helps.append(OWN_COUNT)
         each.message, each.label = in_torch(each.message), in_torch(each.label)
         each.details, each.fixes, each.helps = ([in_torch(text) for text in texts] for texts in (each.details, each.fixes, each.helps))
     report.worded = page

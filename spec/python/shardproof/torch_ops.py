@@ -644,8 +644,49 @@ def _embedding(table, ids, *_, **__):
     return jnp.take(table, ids, axis=0, mode="clip")
 
 
+def along_channels(v, x):
+    """A vector of channels beside an array that has them as its second dim."""
+    return lax.broadcast_in_dim(v, x.shape, (1,))
+
+
+@op("native_batch_norm.default", "_native_batch_norm_legit.no_stats")
+def _batch_norm(x, weight, bias, *options):
+    *running, training, _, eps = options  # the running mean and variance are not there with no_stats
+    others = [d for d in range(x.ndim) if d != 1]
+    if training is True:
+        mean = jnp.mean(x, others)
+        variance = jnp.mean(jnp.square(x - along_channels(mean, x)), others)
+    else:
+        mean, variance = running
+    scale = lax.rsqrt(variance + eps)
+    y = (x - along_channels(mean, x)) * along_channels(scale, x)
+    y = y if weight is None else y * along_channels(weight, x)
+    return (y if bias is None else y + along_channels(bias, x)), mean, scale
+
+
+@op("native_batch_norm_backward.default")
+def _batch_norm_backward(g, x, weight, running_mean, running_variance, mean, scale, training, eps, wanted):
+    others = [d for d in range(x.ndim) if d != 1]
+    if not training:
+        mean, scale = running_mean, lax.rsqrt(running_variance + eps)
+    normed = (x - along_channels(mean, x)) * along_channels(scale, x)
+    of_bias, of_weight = jnp.sum(g, others), jnp.sum(g * normed, others)
+    factor = scale if weight is None else scale * weight
+    own = g
+    if training:
+        n = np.prod([x.shape[d] for d in others])
+        own = g - along_channels(of_bias / n, x) - normed * along_channels(of_weight / n, x)
+    return tuple(each if asked else None for each, asked in zip((own * along_channels(factor, x), of_weight, of_bias), wanted))
+
+
+RANDOM = ("bernoulli", "native_dropout", "dropout", "rand", "normal", "uniform", "empty")  # dropout draws into an empty array
+
+
 def call(name: str, args, kwargs) -> Any:
     """The value of an operator, `aten` names without the namespace."""
+    if name not in OPS and name.lstrip("_").startswith(RANDOM):
+        raise ImportProblem(f"the operator `{name}` is of random numbers, as of dropout: prove the module with `p=0` or after `eval()`, or "
+                            "pass what is drawn as an argument")
     if name not in OPS:
         raise ImportProblem(f"the operator `{name}` of torch is not known: write it with others, or "
                             "add it to shardproof/torch_ops.py")

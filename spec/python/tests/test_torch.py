@@ -180,3 +180,18 @@ def test_a_program_of_a_visitor(program):
     assert report.verdict == program.verdict, report
     agree = any(check.startswith("in torch the two programs agree") for check in report.checks)
     assert agree == (not program.bug), report.checks
+
+
+class Dropped(torch_programs.Plain):
+    def forward(self, x):
+        return torch.nn.functional.dropout(super().forward(x), 0.1)
+
+
+def test_random_numbers_are_named():
+    report = torch_programs.Program("dropped", Dropped, lambda module, mesh: None).prove()
+    assert report.verdict == "unknown" and "as of dropout" in str(report) and "`eval()`" in str(report), report
+
+
+def test_a_mean_of_counted_labels_is_said_to_be_one():
+    report = next(each for each in torch_programs.PROGRAMS if each.name == "words_and_fsdp").prove()
+    assert "`labels.numel()`" in str(report.errors[0]), report

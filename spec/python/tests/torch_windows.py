@@ -138,3 +138,25 @@ def router_not_reduced(module, mesh):
 @program(Plain)
 def shards_over_an_axis_whose_ranks_have_one_batch(module, mesh):
     fully_shard(module, mesh=mesh["t"])
+
+
+# Statistics of a batch
+
+
+class BatchNorm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up, self.norm, self.down = nn.Linear(D, 8), nn.BatchNorm1d(8, track_running_stats=False), nn.Linear(8, D)
+
+    def forward(self, x):
+        return self.down(torch.relu(self.norm(self.up(x))))
+
+
+@program(BatchNorm, ((8, D), (8, D)), split=({},) * 2, data=())
+def batch_norm_of_one_batch(module, mesh):
+    pass
+
+
+@program(BatchNorm, ((8, D), (8, D)), bug="each rank has the mean and the variance of its own rows")
+def batch_norm_of_own_rows(module, mesh):
+    fully_shard(module, mesh=mesh["d"])
