@@ -236,7 +236,7 @@ def test_a_quotient_of_integers_is_refuted_by_numbers_of_more_digits():
 
 
 def test_the_model_s_value_is_said_in_the_user_s_words():
-    report = proved(lambda x: x * jnp.sign(jnp.exp(x) * 0.0), lambda x: x * 1.0, P("d"), P("d"), (8, 4), validate=False)
+    report = proved(lambda x: x * jnp.sign(jnp.exp(x) - 2.0), lambda x: x * 1.0, P("d"), P("d"), (8, 4), validate=False)
     assert "the model has `" in str(report) and "`model` has" not in str(report), report
 
 
@@ -324,4 +324,4 @@ def test_gradients_outside_of_two_shard_maps():
         return lambda w, v, x: jax.value_and_grad(lambda p: (function(x, *p) ** 2).sum())((w, v))
 
     report = shardproof.prove(step(lambda x, w, v: jnp.tanh(x @ w) @ v), step(sharded), (6, 8), (8, 5), (8, 6))
-    assert report.proved and sum("agree to" in check for check in report.checks) == 2, report
+    assert report.proved and "not validated" not in str(report), report
