@@ -180,7 +180,7 @@ struct Lowering {
     if ((extrema[i] = extremum(i))) role[i] = Role::extremum;
     if (role[i] == Role::stack && (factors[i] = factor(i))) role[i] = Role::product;
     // Where a weight is 0, the sum is no value of the carry at the first step.
-    if (role[i] == Role::stack && (decays[i] = decay(i)) &&
+    if (role[i] == Role::stack && (decays[i] = decay(i, leaves)) &&
         c.a.known_positive(decays[i]->weights.first))
       role[i] = Role::decay;
     first[i] = read && role[i] != Role::stack;
@@ -212,11 +212,12 @@ struct Lowering {
     return alone ? std::optional(factor) : std::nullopt;
   }
 
-  std::optional<Decay> decay(size_t i) {
+  /// `unknown`: the carries that are no closed form yet.
+  std::optional<Decay> decay(size_t i, const std::vector<TensorExpr>& unknown) {
     if (!c.options.decays || !kind_of(text.carries[i].dtype).empty()) return std::nullopt;
     const auto step = affine_in(c.a.engine(), at_leaves.next[i].body, leaves[i].body);
     if (!step) return std::nullopt;
-    for (const TensorExpr& leaf : leaves)
+    for (const TensorExpr& leaf : unknown)
       if (depends({{}, step->factor}, leaf) || depends({{}, step->more}, leaf)) return std::nullopt;
     const Nf last = c.a.sub(c.a.range(n), one()), here = c.a.var(n), zero = c.a.number(0);
     const Steps steps{n,
@@ -444,6 +445,14 @@ struct Lowering {
     return {carry.index, linear.count(i) ? c.a.mul(factor, value) : value};
   }
 
+  /// A stack may be a weighted sum once the carries that it reads have closed forms.
+  void find_decays() {
+    std::vector<TensorExpr> unknown;
+    for (size_t i = 0; i < count; ++i)
+      if (role[i] != Role::constant && !first[i]) unknown.push_back(leaves[i]);
+    for (size_t i : stacks)
+      if (!decays[i]) decays[i] = decay(i, unknown);
+  }
   /// Finds stacks that follow carries of an earlier loop.
   void find_followers() {
     follows.assign(count, std::nullopt);
@@ -573,6 +582,7 @@ struct Lowering {
     if (!c.quiet()) show();
     const Context::Quiet quiet(c);
     number_anew();
+    find_decays();
     find_linear();
     find_followers();
     at_its_step();
