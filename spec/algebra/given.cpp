@@ -1,5 +1,5 @@
-// [c] F([c]) = [c] F(1): under the factor [c], the argument of F is what it is where c holds. Only
-// above limit 1, because it opens functions.
+// [c] F([c]) = [c] F(1): under the factor [c], the argument of F is what it is where c holds. F is
+// a function, a product, or a sum over other indices.
 #include <algorithm>
 #include <iterator>
 
@@ -13,7 +13,8 @@ bool Engine::is_conditional(AtomId a) {
   bool found = false;
   for (const Term& term : terms(tensors[t].body))
     for (const Factor& f : factors(term.mono))
-      found = found || is_indicator(f.atom) || inside_magnitude(f);
+      found = found || is_indicator(f.atom) || inside_magnitude(f) ||
+              ((is_op(f.atom, Op::poly) || is_op(f.atom, Op::sum)) && is_conditional(f.atom));
   return conditional[t] = found;
 }
 
@@ -22,15 +23,20 @@ bool Engine::is_conditional(AtomId a) {
 std::optional<Nf> Engine::where_given(AtomId a, AtomId condition) {
   const uint64_t key = static_cast<uint64_t>(a) << 32 | condition;
   if (const auto known = given_cache.find(key); known != given_cache.end()) return known->second;
-  const Nf u = inner(a), there = with_atom(mul(of_atom(condition), u), condition, true);
-  if (there == u || terms(there).size() > terms(u).size()) return given_cache[key] = std::nullopt;
-  return given_cache[key] = rebuild(tensors[atoms[a].ref].op, {}, there);
+  VarSet binders;
+  const VarSet outside = set_union(atom_vars[a], atom_vars[condition]);
+  const Nf u = open(atoms[a].ref, std::vector<Nf>(atoms[a].args), outside, &binders);
+  const Nf there = with_atom(mul(of_atom(condition), u), condition, true);
+  constexpr size_t few = 8;
+  if (there == u || terms(there).size() > std::max(terms(u).size(), few))
+    return given_cache[key] = std::nullopt;
+  return given_cache[key] = rebuild(tensors[atoms[a].ref].op, binders, there);
 }
 
 std::optional<Nf> Engine::given(const Mono& m, Rational coef) {
-  static constexpr Op functions[] = {Op::poly, Op::exp, Op::log, Op::sigmoid,
+  static constexpr Op functions[] = {Op::poly, Op::sum, Op::exp, Op::log,  Op::sigmoid,
                                      Op::erf,  Op::sin, Op::cos, Op::floor};
-  if (budget.limit <= 1 || (m.size() < 2 && fault != Fault::given_anywhere)) return std::nullopt;
+  if (m.size() < 2 && fault != Fault::given_anywhere) return std::nullopt;
   for (size_t i = 0; i < m.size(); ++i) {
     if (atoms[m[i].atom].kind != AtomKind::app) continue;
     const Op op = tensors[atoms[m[i].atom].ref].op;

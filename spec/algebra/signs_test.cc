@@ -203,6 +203,19 @@ TEST(Signs, AMagnitudeWhereAConditionSaysTheSign) {
   }
 }
 
+TEST(Signs, ASumUnderAConditionIsTheSumWhereItHolds) {
+  Signs s(Fault::none);
+  const Nf y = s.a.at(s.y, {s.a.var(s.j)}), one = s.a.number(1);
+  const Nf c = s.a.le0(s.a.sub(s.a.var(s.i), s.a.size("K")));  // [i <= K]
+  const auto summed = [&](Nf kept) {
+    return s.a.sum({s.j}, s.a.mul(s.a.add(s.at_j, y), s.a.sub(y, s.a.mul(kept, s.at_j))));
+  };
+  EXPECT_EQ(s.a.mul(c, summed(c)), s.a.mul(c, summed(one)));
+  EXPECT_EQ(s.a.mul(c, summed(s.a.sub(one, c))), s.a.mul(c, summed(s.a.number(0))));
+  const Nf of_j = s.a.le0(s.a.sub(s.a.var(s.j), s.a.size("K")));  // [j <= K]: another j
+  EXPECT_NE(s.a.mul(of_j, summed(of_j)), s.a.mul(of_j, summed(one)));
+}
+
 TEST(Signs, EqualIndicesAreOneNumber) {
   for (Fault fault : {Fault::none, Fault::equal_indices}) {
     Signs s(fault);
