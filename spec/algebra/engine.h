@@ -191,12 +191,12 @@ struct Engine {
   /// A term with the same sign as u, without some denominators and roots. comparison.cpp
   Nf same_sign(Nf u);
   Nf in_units(Nf u);
-  std::optional<Nf> step_of_choice(Nf u);       // choice.cpp
-  std::optional<Nf> relu_of_choice(Nf u);       // choice.cpp
-  std::optional<Nf> magnitude_of_choice(Nf u);  // choice.cpp
-  std::optional<Nf> inside_magnitude(const Factor& f);
-  std::optional<Nf> magnitude_where(Nf u, AtomId condition);
-  std::optional<Nf> without_magnitude(const Mono& factors, Rational coef);
+  std::optional<Nf> step_of_choice(Nf u);                                   // choice.cpp
+  std::optional<Nf> relu_of_choice(Nf u);                                   // choice.cpp
+  std::optional<Nf> magnitude_of_choice(Nf u);                              // choice.cpp
+  std::optional<Nf> inside_magnitude(const Factor& f);                      // choice.cpp
+  std::optional<Nf> magnitude_where(Nf u, AtomId condition);                // choice.cpp
+  std::optional<Nf> without_magnitude(const Mono& factors, Rational coef);  // choice.cpp
   std::optional<Nf> without_denominators(Nf u);
   std::optional<Nf> without_roots(Nf u);
   Nf with_least_powers(Nf u);

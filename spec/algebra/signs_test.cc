@@ -8,6 +8,8 @@
 namespace shardproof::algebra {
 namespace {
 
+constexpr LeafFacts integers{true, false, {}, false, false};
+
 struct Signs {
   explicit Signs(Fault fault) : a({}, fault) {}
   Algebra a;
@@ -57,7 +59,7 @@ TEST(Signs, TheMagnitudeOfASumIsTheSumIfItHasOneSign) {
 TEST(Signs, SumsAreComparedEntryByEntry) {
   for (Fault fault : {Fault::none, Fault::any_case, Fault::common_factor}) {
     Signs s(fault);
-    const Nf k = s.a.at(s.a.leaf("k", {}, {true, false, {}, false, false}), {});
+    const Nf k = s.a.at(s.a.leaf("k", {}, integers), {});
     const Nf width = s.a.size("J"), none = s.a.number(0);
     const auto from = [&](Nf first, Nf w) {  // sum over j of [width j + first <= k] w
       const Nf index = s.a.add(s.a.mul(width, s.a.var(s.j)), first);
@@ -127,7 +129,7 @@ TEST(Signs, PowersModuloAPrime) {
     int lowered = 0;
     for (int n = 2; n <= 12; ++n) {
       Algebra a({}, fault);
-      const Nf k = a.at(a.leaf("k", {}, {true, false, {}, false, false}), {}), by = a.number(n);
+      const Nf k = a.at(a.leaf("k", {}, integers), {}), by = a.number(n);
       const bool same = a.mod(a.pow(k, n), by) == a.mod(k, by);
       bool right = true;
       for (int64_t x = 0; x < n; ++x) {
@@ -177,8 +179,6 @@ TEST(Signs, TheMagnitudeOfAChoiceIsThatOfBothValues) {
     EXPECT_EQ(found == s.a.add(one, e), fault != Fault::none);
   }
 }
-
-constexpr LeafFacts integers{true, false, {}, false, false};
 
 TEST(Signs, AMagnitudeWhereAConditionSaysTheSign) {
   for (Fault fault : {Fault::none, Fault::magnitude_anywhere}) {
@@ -231,7 +231,7 @@ TEST(Signs, EqualIndicesAreOneNumber) {
 
 TEST(Signs, AComparisonOfIntegersTimesASizeIsOneOfIntegers) {
   Signs s(Fault::none);
-  const Nf k = s.a.at(s.a.leaf("k", {}, {true, false, {}, false, false}), {});
+  const Nf k = s.a.at(s.a.leaf("k", {}, integers), {});
   const Nf mean = s.a.div(s.size, s.a.number(3));  // L / 3 < k
   EXPECT_EQ(s.step(s.a.sub(k, mean)), s.step(s.a.sub(s.a.mul(s.a.number(3), k), s.size)));
   EXPECT_EQ(

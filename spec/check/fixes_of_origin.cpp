@@ -39,6 +39,13 @@ std::pair<const ir::Instr*, ir::ValueId> gradient_behind(const ir::Function& pla
   return {nullptr, value};
 }
 
+/// `U_d U_t`.
+std::string marked(std::string_view mark, const std::vector<Axis>& axes) {
+  std::string marks;
+  for (const Axis& axis : axes) marks += (marks.empty() ? "" : " ") + std::string(mark) + axis;
+  return marks;
+}
+
 // --- a gradient ---
 
 /// The result of a gradient that has this leaf: its place among the names, and its written type.
@@ -141,12 +148,10 @@ std::optional<Edit> without_reduction(const Sources& sources, const ir::Instr& m
 
 /// `s: Layer = zeros(Layer)` with the axes as {U} in both types.
 std::vector<Edit> carry_unreduced(const Sources& sources, const ir::Function& plan,
-                                  const Name& carry, const std::vector<Axis>& axes) {
+                                  const Name& name, const std::vector<Axis>& axes) {
   const SourceRange body{plan.range.file, plan.name_range.end, plan.range.end};
   const std::string_view text = sources.text(body);
-  const Name name = carry.substr(0, carry.find('.'));
-  std::string marks;
-  for (const Axis& axis : axes) marks += (marks.empty() ? "U_" : " U_") + axis;
+  const std::string marks = "{" + marked("U_", axes) + "}";
   for (size_t at = 0; (at = text.find(name + ": ", at)) != text.npos; ++at) {
     if (in_word(text[at - 1])) continue;
     const size_t begin = at + name.size() + 2, equals = text.find(" = ", begin);
@@ -158,7 +163,7 @@ std::vector<Edit> carry_unreduced(const Sources& sources, const ir::Function& pl
     std::vector<Edit> edits;
     for (const size_t end : {equals, equals + 3 + zeros.size() - 1}) {
       const auto place = body.begin + static_cast<uint32_t>(end);
-      edits.push_back({{body.file, place, place}, "{" + marks + "}"});
+      edits.push_back({{body.file, place, place}, marks});
     }
     return edits;
   }
@@ -186,8 +191,7 @@ std::optional<Edit> reduced_to_alike(const Sources& sources, const ir::Instr& ma
   const size_t arrow = text.find("->"), quote = text.find('"', arrow),
                brace = text.find('{', arrow);
   if (arrow == text.npos || quote == text.npos) return std::nullopt;
-  std::string marks;
-  for (const Axis& axis : axes) marks += (marks.empty() ? "I_" : " I_") + axis;
+  const std::string marks = marked("I_", axes);
   const bool more = brace < quote;
   const auto at = call.begin + static_cast<uint32_t>(more ? brace + 1 : quote);
   return Edit{{call.file, at, at}, more ? marks + " " : " {" + marks + "}"};

@@ -42,19 +42,6 @@ std::string with_splits(std::string_view text, const std::map<std::string, std::
   return result;
 }
 
-/// `f(` of a text that is one call, with its closing parenthesis at the end.
-std::string_view called(std::string_view text) {
-  size_t name = 0;
-  while (name < text.size() && in_word(text[name])) ++name;
-  if (name == 0 || name == text.size() || text[name] != '(') return {};
-  int depth = 0;
-  for (size_t at = name; at < text.size(); ++at) {
-    depth += (text[at] == '(') - (text[at] == ')');
-    if (depth == 0) return at + 1 == text.size() ? text.substr(0, name + 1) : std::string_view();
-  }
-  return {};
-}
-
 /// The end of the call that a text begins with.
 size_t end_of_call(std::string_view text, size_t open) {
   int depth = 0;
@@ -65,27 +52,35 @@ size_t end_of_call(std::string_view text, size_t open) {
   return text.npos;
 }
 
+/// `f(` of a text that is one call, with its closing parenthesis at the end.
+std::string_view called(std::string_view text) {
+  size_t name = 0;
+  while (name < text.size() && in_word(text[name])) ++name;
+  if (name == 0 || name == text.size() || text[name] != '(') return {};
+  return end_of_call(text, name) + 1 == text.size() ? text.substr(0, name + 1) : std::string_view();
+}
+
+/// The comma or the parenthesis that ends the argument which begins at `at`.
+size_t end_of_argument(std::string_view text, size_t at) {
+  int depth = 0;
+  for (; at < text.size(); ++at) {
+    depth += (text[at] == '(' || text[at] == '[') - (text[at] == ')' || text[at] == ']');
+    if (depth < 0 || (depth == 0 && text[at] == ',')) break;
+  }
+  return at;
+}
+
 /// `f("B/d L; L", own, ..)` for `f("B L; L", x, ..)`, by the result of own's pattern.
 std::string around(std::string_view meant, std::string_view call, std::string_view own) {
   const std::string f(call);
   if (!meant.substr(call.size()).starts_with("\"")) {
-    int depth = 0;
-    for (const char c : meant.substr(call.size(), meant.size() - call.size() - 1)) {
-      depth += (c == '(' || c == '[') - (c == ')' || c == ']');
-      if (c == ',' && depth == 0) return "";
-    }
-    return f + std::string(own) + ")";
+    const bool one_argument = end_of_argument(meant, call.size()) + 1 == meant.size();
+    return one_argument ? f + std::string(own) + ")" : "";
   }
   const size_t close = meant.find('"', call.size() + 1), work = meant.find(';', call.size());
   const size_t arrow = own.find("->"), end = own.find('"', arrow);
   if (close == meant.npos || work > close || arrow == own.npos || end == own.npos) return "";
-  int depth = 0;
-  size_t rest = close + 2;
-  for (; rest < meant.size(); ++rest) {
-    depth +=
-        (meant[rest] == '(' || meant[rest] == '[') - (meant[rest] == ')' || meant[rest] == ']');
-    if (depth < 0 || (depth == 0 && meant[rest] == ',')) break;
-  }
+  const size_t rest = end_of_argument(meant, close + 2);
   const size_t begin = own.find_first_not_of(' ', arrow + 2);
   return f + "\"" + std::string(own.substr(begin, end - begin)) +
          std::string(meant.substr(work, close + 1 - work)) + ", " + std::string(own) +

@@ -120,7 +120,7 @@ bool all_hold(const std::vector<Term>& formulas, const Model& model) {
                      [&](const Term& formula) { return holds(formula, model) == true; });
 }
 
-/// Held shared by whoever uses Z3, except by threads that were left behind.
+/// Held shared by each use of Z3, except by threads that were left behind.
 std::shared_mutex& z3_in_use() {
   static auto* const mutex = new std::shared_mutex;
   return *mutex;
@@ -199,8 +199,8 @@ struct Solver::Engine {
     std::thread(starve, std::move(engine)).detach();
   }
 
-  /// Takes all memory from Z3 for a moment, again and again, while nobody else uses it. A check
-  /// that grows by 0.1 MB in such a moment gives up; one that does not grow goes on.
+  /// Takes all memory from Z3 for a moment, again and again, while no solver uses it. A check that
+  /// grows in such a moment gives up; one that does not grow goes on.
   static void starve(std::unique_ptr<Engine> engine) {
     for (bool ended = false; !ended; std::this_thread::sleep_for(std::chrono::milliseconds(95))) {
       std::unique_lock alone(z3_in_use());

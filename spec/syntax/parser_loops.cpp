@@ -22,14 +22,16 @@ Loop Parser::loop() {
 
 void Parser::scan(Loop& loop) {
   loop.kind = Loop::Kind::scan;
-  const size_t first = pos_;
-  const bool early = accept("reverse");
+  std::optional<size_t> early;  // the token `reverse` before the dim
+  const auto take_early = [&] {
+    if (accept("reverse") && !early) early = pos_ - 1;
+  };
+  take_early();
   loop.variables.push_back(value_name("the variable of the scan"));
   expect("in", "after the variable of a scan");
-  const size_t before = pos_;
-  const bool late = accept("reverse");
+  take_early();
   loop.dims.push_back(name("the dim of the scan"));
-  if (early || late) tell(reverse_too_early(early ? first : before));
+  if (early) tell(reverse_too_early(*early));
   loop.reverse = accept("reverse");
   carries(loop);
 }
@@ -41,7 +43,7 @@ Diagnostic Parser::reverse_too_early(size_t at) const {
       error("E0002", range(word), "`reverse` stands after the dim of the scan", "not here");
   wrong.fixes.push_back(
       replace({file_, word.begin, tokens_[at + 1].begin}, "", "write it after the dim"));
-  wrong.fixes[0].edits.push_back({after_last(), " reverse"});
+  if (!this->at("reverse")) wrong.fixes[0].edits.push_back({after_last(), " reverse"});
   return wrong;
 }
 
