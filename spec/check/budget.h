@@ -29,18 +29,23 @@ class FileBudget {
   /// is none.
   static constexpr double of_a_glance = 0.25, of_points = 3, of_ranges = 1;
 
+  /// `patience` multiplies the limits.
+  explicit FileBudget(double patience = 1) : patience_(patience) {}
+
   bool ended() const { return spent() > seconds; }
-  double spent() const { return seconds_of_thread() - begin_; }
+  double spent() const { return (seconds_of_thread() - begin_) / patience_; }
 
   /// Adds its lifetime to a share.
   class Part {
    public:
-    Part(double& spent) : spent_(spent), begin_(seconds_of_thread()) {}
-    ~Part() { spent_ += seconds_of_thread() - begin_; }
+    Part(const FileBudget& budget, double& spent)
+        : budget_(budget), spent_(spent), begin_(budget.spent()) {}
+    ~Part() { spent_ += budget_.spent() - begin_; }
     Part(const Part&) = delete;
     Part& operator=(const Part&) = delete;
 
    private:
+    const FileBudget& budget_;
     double& spent_;
     double begin_;
   };
@@ -49,6 +54,7 @@ class FileBudget {
   double fixes = 0, examples = 0;  ///< seconds spent
 
  private:
+  double patience_;
   double begin_ = seconds_of_thread();
 };
 

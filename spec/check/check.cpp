@@ -73,6 +73,7 @@ class PlanChecker {
         backwards_(backwards),
         written_(written),
         types_(types),
+        budget_(options.patience),
         steps_(find_steps(resolved.program)),
         alone_(plans_that_nobody_calls(resolved.program)),
         runs_(resolved.program) {
@@ -286,7 +287,7 @@ class PlanChecker {
     // No counterexamples when an edit or a derived text is checked.
     const bool shown = options_.fixes || options_.only.empty();
     if (refused.instr && shown && budget_.has_examples()) {
-      const FileBudget::Part part(budget_.examples);
+      const FileBudget::Part part(budget_, budget_.examples);
       refused.diagnostic.counterexample = counterexample(refused, f);
     }
     tell_as_call(sources_, program(), program().functions[f], types_[f], refused);

@@ -60,6 +60,7 @@ struct CheckOptions {
   bool fixes = true;           ///< search for fixes (checks the file again with each edit)
   bool compare = true;         ///< false: apply the typing rules only
   bool confirm = true;         ///< false: believe a difference in double, for trials of edits
+  double patience = 1;         ///< multiplies the time limits, for slow builds
   Name only = {};              ///< check and report only this plan of the file; empty: all plans
 };
 

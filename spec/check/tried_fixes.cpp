@@ -109,7 +109,7 @@ class FixTrial {
                 const std::vector<Edit>& edits, NextTexts* next = nullptr) {
     if (edits[0].range.file < 0 || budget_.fixes + once_ > FileBudget::of_fixes)
       return AfterEdit::no_help;
-    const FileBudget::Part part(budget_.fixes);
+    const FileBudget::Part part(budget_, budget_.fixes);
     const SourceFile& file = file_.sources.file(edits[0].range.file);
     const std::string edited = apply_edits(file.text, edits[0].range.file, edits);
     const FileReader reader = [&](const std::string& path) -> std::optional<std::string> {
@@ -284,7 +284,7 @@ void try_fixes(const TriedFile& file, std::vector<PlanReport>& plans,
   WrittenByFiles written;
   for (PlanReport& plan : plans) {
     const bool search = 2 * budget.fixes < FileBudget::of_fixes;  // the rest is to try them
-    const FileBudget::Part part(budget.fixes);
+    const FileBudget::Part part(budget, budget.fixes);
     add_fixes_as_the_model(file.sources, file.program, plan.function, search, written,
                            plan.diagnostics);
   }
