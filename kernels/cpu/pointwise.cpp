@@ -29,24 +29,31 @@ struct Instruction {
   const PointwiseStep* step;
   std::array<size_t, 3> from;
   size_t to;
-  bool rounded;  ///< to bf16
+  Rounding rounding;
 };
+
+bool is_wide(Element element) { return element == Element::f32 || element == Element::f64; }
 
 /// The steps of a chain on few registers, which stay in the cache: a result's register is free once
 /// its last reader has run. Inputs and constants keep theirs. A rounding to bf16 that alone reads a
-/// step is part of it.
+/// step is part of it, and the store of a bf16 result rounds.
 class Instructions {
  public:
   explicit Instructions(const Pointwise& chain) : chain_(chain), inputs_(chain.inputs.size()) {
     count_readers();
     registers_ = inputs_;
-    for (size_t k = 0; k < inputs_; ++k) of_.push_back(k);
+    for (size_t k = 0; k < inputs_; ++k) {
+      of_.push_back(k);
+      narrow_nans_.push_back(!is_wide(chain.inputs[k]));
+    }
     for (size_t i = 0; i < chain.steps.size(); ++i) add(i);
+    if (chain.output == Element::bf16) leave_to_store();
   }
 
   std::vector<Instruction> constants, all;
   size_t registers() const { return registers_; }
   size_t result() const { return of_.back(); }
+  bool end_with_result() const { return !all.empty() && all.back().to == result(); }
 
  private:
   const PointwiseStep* step_of(size_t value) const {
@@ -65,19 +72,35 @@ class Instructions {
 
   /// Whether the step rounds the result of the instruction before, which nothing else reads.
   bool joins(const PointwiseStep& step) const {
-    if (step.fn != PointwiseFn::round_bf16 || all.empty() || all.back().rounded) return false;
+    if (step.fn != PointwiseFn::round_bf16 || all.empty() || all.back().rounding != Rounding::none)
+      return false;
     const size_t value = step.arguments[0];
     return !is_kept(value) && step_of(value) == all.back().step && readers_[value] == 1 &&
            gives_real(*step_of(value));
   }
 
+  void leave_to_store() {
+    if (chain_.steps.empty() || chain_.steps.back().fn != PointwiseFn::round_bf16) return;
+    if (all.back().rounding != Rounding::none) {
+      all.back().rounding = Rounding::none;
+    } else {
+      of_.back() = all.back().from[0];
+      all.pop_back();
+    }
+  }
+
   void add(size_t i) {
     const PointwiseStep& step = chain_.steps[i];
     if (joins(step)) {
-      all.back().rounded = true;
+      all.back().rounding = narrow_nans_.back() ? Rounding::bf16_of_narrow_nans : Rounding::bf16;
+      narrow_nans_.push_back(true);
       return of_.push_back(all.back().to);
     }
-    Instruction made{&step, {}, 0, false};
+    // Arithmetic keeps the bits of an operand's NaN, or makes the one with the quiet bit alone.
+    narrow_nans_.push_back(step.fn == PointwiseFn::round_bf16 ||
+                           std::all_of(step.arguments.begin(), step.arguments.end(),
+                                       [&](size_t value) { return narrow_nans_[value]; }));
+    Instruction made{&step, {}, 0, Rounding::none};
     for (size_t k = 0; k < step.arguments.size(); ++k) made.from[k] = of_[step.arguments[k]];
     if (step.fn == PointwiseFn::constant) {
       made.to = registers_++;
@@ -101,6 +124,7 @@ class Instructions {
   const Pointwise& chain_;
   size_t inputs_, registers_ = 0;
   std::vector<int64_t> readers_;   ///< by value
+  std::vector<bool> narrow_nans_;  ///< by value: its NaNs have no bits below those of a bf16
   std::vector<size_t> of_, free_;  ///< by value: its register; registers that no value needs
 };
 
@@ -115,8 +139,11 @@ class Machine {
         inputs_(inputs),
         instructions_(chain),
         registers_(instructions_.registers()),
+        at_(registers_.size()),
         held_(chain.inputs.size()) {
-    for (const Instruction& constant : instructions_.constants) run(constant, block_size);
+    for (size_t i = 0; i < at_.size(); ++i) at_[i] = &registers_[i];
+    for (const Instruction& constant : instructions_.constants)
+      run(constant, registers_[constant.to], block_size);
   }
 
   void run() {
@@ -144,7 +171,7 @@ class Machine {
   }
 
  private:
-  /// PackedRows of n entries each.
+  /// Rows of n entries each.
   struct Shape {
     int64_t rows, n;
     int64_t count() const { return rows * n; }
@@ -168,8 +195,27 @@ class Machine {
   template <class At>
   void block(At at, const Shape& shape) {
     for (size_t k = 0; k < chain_.inputs.size(); ++k) take(k, at(k + 1), shape);
-    for (const Instruction& each : instructions_.all) run(each, shape.count());
-    give(at(0), shape);
+    Block<R>* const target =
+        instructions_.end_with_result() ? in_place(chain_.output, out_, at(0), 0, shape) : nullptr;
+    for (const Instruction& each : instructions_.all) {
+      const bool last = &each == &instructions_.all.back();
+      run(each, last && target ? *target : registers_[each.to], shape.count());
+    }
+    if (!target) give(at(0), shape);
+  }
+
+  /// The operand's entries from entry `at` on as a block, if they need no conversion or packing.
+  /// Vectors are full: the entries end with one.
+  Block<R>* in_place(Element element, const void* operand, int64_t at, size_t k,
+                     const Shape& shape) const {
+    constexpr Element own = std::is_same_v<R, float> ? Element::f32 : Element::f64;
+    constexpr int64_t most_lanes = alignof(Block<R>) / sizeof(R);
+    const bool packed =
+        nest_.inner_stride(k) == 1 && (shape.rows == 1 || row_stride(k, shape) == shape.n);
+    if (element != own || !packed || shape.count() % most_lanes != 0) return nullptr;
+    const R* first = static_cast<const R*>(operand) + at;
+    if (reinterpret_cast<uintptr_t>(first) % alignof(Block<R>) != 0) return nullptr;
+    return reinterpret_cast<Block<R>*>(const_cast<R*>(first));
   }
 
   /// Between rows of a block.
@@ -184,6 +230,9 @@ class Machine {
     if (stride == 0 && rows == 0) shape = {1, block_size};  // one entry: for blocks of any shape
     if (held_[k] == Held{at, shape}) return;
     held_[k] = {at, shape};
+    Block<R>* const there = in_place(chain_.inputs[k], inputs_[k], at, k + 1, shape);
+    at_[k] = there ? there : &to;
+    if (there) return;
     if (stride == 1 && take_rows(to, k, at, {shape.rows, rows, shape.n})) return;
     for (int64_t r = 0; r < shape.rows; ++r)
       load(to, chain_.inputs[k], inputs_[k], at + r * rows, stride, shape.n, r * shape.n);
@@ -205,7 +254,7 @@ class Machine {
   /// Stores the result from entry `at` on.
   void give(int64_t at, const Shape& shape) {
     const int64_t stride = nest_.inner_stride(0), rows = row_stride(0, shape);
-    const Block<R>& from = registers_[instructions_.result()];
+    const Block<R>& from = *at_[instructions_.result()];
     if (stride == 1 && give_rows(from, at, {shape.rows, rows, shape.n})) return;
     for (int64_t r = 0; r < shape.rows; ++r)
       store(out_, chain_.output, at + r * rows, stride, from, shape.n, r * shape.n);
@@ -221,11 +270,10 @@ class Machine {
     return false;
   }
 
-  void run(const Instruction& instruction, int64_t n) {
-    Block<R>& to = registers_[instruction.to];
+  void run(const Instruction& instruction, Block<R>& to, int64_t n) {
     if (is_vector_step(instruction, to, n)) return;
     step(instruction, to, n);
-    if (instruction.rounded)
+    if (instruction.rounding != Rounding::none)
       for (int64_t i = 0; i < n; ++i) to.real[i] = rounded_to_bf16(static_cast<float>(to.real[i]));
   }
 
@@ -235,14 +283,14 @@ class Machine {
       const size_t count = instruction.step->arguments.size();
       if (!vectors_ || count == 0) return false;
       for (size_t i = 0; i < count; ++i) arguments[i] = &arg(instruction, i);
-      return vectors_->step(*instruction.step, arguments, to, n, instruction.rounded);
+      return vectors_->step(*instruction.step, arguments, to, n, instruction.rounding);
     }
     return false;
   }
 
   using Reals = Eigen::Map<Eigen::Array<R, Eigen::Dynamic, 1>, Eigen::Aligned64>;
   Reals reals(Block<R>& x, int64_t n) { return Reals(x.real, n); }
-  Block<R>& arg(const Instruction& step, size_t i) { return registers_[step.from[i]]; }
+  Block<R>& arg(const Instruction& step, size_t i) { return *at_[step.from[i]]; }
 
   void step(const Instruction& instruction, Block<R>& to, int64_t n) {
     using enum PointwiseFn;
@@ -359,6 +407,7 @@ class Machine {
   const void* const* inputs_;
   const Instructions instructions_;
   std::vector<Block<R>> registers_;
+  std::vector<Block<R>*> at_;  ///< by register: itself, or an input's entries in memory
   const VectorSteps* const vectors_ = vector_steps(isa());
   std::vector<Held> held_;  ///< by input
 };

@@ -110,16 +110,28 @@ HWY_INLINE V exp_of_negative(D d, V x) {
   return hn::IfThenElse(hn::Ge(x, hn::Set(d, -87.3f)), hn::BitCast(d, scaled), other);
 }
 
-/// To the nearest bf16, ties to even; NaN stays NaN.
+/// Bits whose upper half is the nearest bf16, ties to even. A NaN needs all its bits in that half.
+template <class D, class V>
+HWY_INLINE auto to_nearest(D, V x) {
+  const hn::RebindToUnsigned<D> du;
+  const auto bits = hn::BitCast(du, x);
+  const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
+  return hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7fff)));
+}
+struct Nearest {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    const hn::RebindToUnsigned<D> du;
+    return hn::BitCast(d, hn::And(to_nearest(d, x), hn::Set(du, 0xffff0000)));
+  }
+};
+/// The nearest bf16, ties to even; NaN stays NaN.
 struct Narrow {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V x) const {
     const hn::RebindToUnsigned<D> du;
-    const auto bits = hn::BitCast(du, x);
-    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
-    const auto up = hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7fff)));
-    const auto quiet = hn::Or(bits, hn::Set(du, 0x400000));
-    const auto either = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), quiet, up);
+    const auto quiet = hn::Or(hn::BitCast(du, x), hn::Set(du, 0x400000));
+    const auto either = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), quiet, to_nearest(d, x));
     return hn::BitCast(d, hn::And(either, hn::Set(du, 0xffff0000)));
   }
 };

@@ -11,14 +11,18 @@ struct PackedRows {
   int64_t count, stride, n;
 };
 
+/// What is done with a result in the same pass. Narrow NaNs have no bits below those of a bf16:
+/// the rounding needs no case for them.
+enum class Rounding : uint8_t { none, bf16, bf16_of_narrow_nans };
+
 /// Error bounds, tested by vector_steps_test.cc. add, sub, mul, div, sqrt, comparisons and
 /// conversions are exact or rounded once, so they give the same bits at every level. exp is within
-/// 2 ulp, rsqrt 1.5, tanh 4. NaN stays NaN.
+/// 2 ulp, rsqrt 1.5, tanh 6. NaN stays NaN.
 struct VectorSteps {
-  /// Computes entries 0 .. n-1 of `to`, n <= block_size; may overwrite later entries. `rounded`: to
-  /// the nearest bf16, in the same pass. Returns false if the step is not supported.
+  /// Computes entries 0 .. n-1 of `to`, n <= block_size; may overwrite later entries. `to` may be
+  /// an argument. Returns false if the step is not supported.
   bool (*step)(const PointwiseStep& step, const Block<float>* const* arguments, Block<float>& to,
-               int64_t n, bool rounded);
+               int64_t n, Rounding rounding);
   /// Packs rows of n entries, `stride` apart, and unpacks them.
   void (*load_rows_f32)(float* to, const float* from, const PackedRows& rows);
   void (*load_rows_bf16)(float* to, const uint16_t* from, const PackedRows& rows);

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "impl/comm/threads.h"
+#include "impl/device/buffer.h"
 #include "impl/plan/chain_text.h"
 #include "impl/plan/op_text.h"
 #include "kernels/bf16.h"
@@ -33,7 +34,8 @@ double least_seconds(const Work& work, int tries = 7) {
 /// Bytes/s that a copy reads and writes.
 double rate_of_copies() {
   constexpr size_t bytes = size_t{128} << 20;
-  std::vector<std::byte> from(bytes), to(bytes);
+  const Buffer from(bytes), to(bytes);
+  std::memset(from.data(), 0, bytes);
   return 2.0 * bytes / least_seconds([&] { std::memcpy(to.data(), from.data(), bytes); });
 }
 
@@ -43,20 +45,21 @@ struct Cost {
 };
 
 /// Memory for the operands of `op`, the output first.
-std::vector<std::vector<std::byte>> operands_of(const Pointwise& op) {
-  std::vector<std::vector<std::byte>> operands;
+std::vector<Buffer> operands_of(const Pointwise& op) {
+  std::vector<Buffer> operands;
   for (size_t k = 0; k < op.nest.strides.size(); ++k) {
     int64_t entries = 1;
     for (size_t d = 0; d < op.nest.extents.size(); ++d)
       entries += (op.nest.extents[d] - 1) * op.nest.strides[k][d];
     const Element element = k == 0 ? op.output : op.inputs[k - 1];
     operands.emplace_back(static_cast<size_t>(entries) * size_of(element));
+    std::memset(operands.back().data(), 0, operands.back().bytes());
   }
   return operands;
 }
 
 double seconds_of(const Pointwise& op) {
-  std::vector<std::vector<std::byte>> operands = operands_of(op);
+  const std::vector<Buffer> operands = operands_of(op);
   std::vector<const void*> inputs;
   for (size_t k = 1; k < operands.size(); ++k) inputs.push_back(operands[k].data());
   return least_seconds([&] { cpu::run(op, operands[0].data(), inputs.data()); });
