@@ -1,12 +1,14 @@
 #include "spec/check/points_to_refute.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "spec/check/cost_of_run.h"
 #include "spec/check/fixed_sizes.h"
 #include "spec/check/mesh_points.h"
 #include "spec/check/points.h"
+#include "spec/check/requirements.h"
 #include "spec/ir/walk.h"
 
 namespace shardproof {
@@ -112,16 +114,39 @@ double seconds_of_run(const ir::Program& program, size_t plan, const denote::Siz
   return once * std::max(1.0, entries(program, program.functions.at(plan), sizes) / at_once);
 }
 
+std::optional<denote::Sizes> divided(const ir::Program& program, size_t plan, denote::Sizes sizes) {
+  const ir::Function& function = program.functions.at(plan);
+  const auto divide = [&](const Shape& shape) {
+    for (const Split& split : shape.dims) {
+      const std::vector<Name> base = program.base(split.dim);
+      const auto dim = sizes.dims.find(base.empty() ? "" : base[0]);
+      int64_t shards = 1;
+      for (const Axis& axis : split.axes) shards *= sizes.axis(axis);
+      if (dim != sizes.dims.end()) dim->second = std::lcm(dim->second, shards);
+    }
+  };
+  for (ir::ValueId v : function.params) divide(function.values.at(v).type);
+  for (const Type& result : function.results) divide(result);
+  std::map<Name, int64_t> all = sizes.dims;
+  for (const auto& [axis, size] : sizes.mesh) all[axis] = size;
+  if (!hold(program, program.requirements, all)) return std::nullopt;
+  return sizes;
+}
+
 PointsToRefute::PointsToRefute(const ir::Program& program, size_t plan)
     : literals(program, program.functions.at(plan)) {
   std::vector<denote::Sizes> found;
   const ir::Function& function = program.functions.at(plan);
   CostOfRun cost(program);
-  for (unsigned attempt = 0; attempt < 15; ++attempt)
-    if (const auto sizes = small_sizes(program, attempt))
+  const bool on_a_mesh = names_mesh_sizes(program, plan);
+  for (unsigned attempt = 0; attempt < 15; ++attempt) {
+    auto sizes = small_sizes(program, attempt);
+    if (sizes && on_a_mesh) sizes = divided(program, plan, *sizes);
+    if (sizes)
       if (entries(program, function, *sizes) <= most_entries &&
           cost.at(plan, *sizes).numbers <= most_numbers)
         found.push_back(*sizes);
+  }
   const bool gradients = differentiates(program, plan);
   if (found.size() > 5 && gradients) found = smallest(program, function, std::move(found));
   for (const denote::Sizes& sizes : found)

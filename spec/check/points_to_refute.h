@@ -38,8 +38,13 @@ bool differentiates(const ir::Program& program, size_t function);
 double seconds_of_run(const ir::Program& program, size_t plan, const denote::Sizes& sizes,
                       CostOfRun& cost);
 
+/// Rounds sizes up to multiples of the axes that split them in the plan's parameters and results:
+/// at other sizes the plan claims nothing. Nullopt if the file's requirements fail there.
+std::optional<denote::Sizes> divided(const ir::Program& program, size_t plan, denote::Sizes sizes);
+
 /// Points at many sizes or, if the plan differentiates, at the smallest ones; then at the program's
-/// numbers; then with very different magnitudes. Not copyable: points refer to `literals`.
+/// numbers; then with very different magnitudes. A plan that names the size of an axis runs
+/// only at sizes that the axes divide. Not copyable: points refer to `literals`.
 struct PointsToRefute {
   PointsToRefute(const ir::Program& program, size_t plan);
   PointsToRefute(const PointsToRefute&) = delete;

@@ -232,27 +232,6 @@ Outcome outcome_at(const ir::Program& program, size_t plan, const Point& point) 
   return found;
 }
 
-/// Rounds sizes up to multiples of the axes that split them in the plan's parameters and results:
-/// at other sizes the plan claims nothing. Nullopt if the file's requirements fail there.
-std::optional<denote::Sizes> divided(const ir::Program& program, size_t plan, denote::Sizes sizes) {
-  const ir::Function& function = program.functions.at(plan);
-  const auto divide = [&](const Shape& shape) {
-    for (const Split& split : shape.dims) {
-      const std::vector<Name> base = program.base(split.dim);
-      const auto dim = sizes.dims.find(base.empty() ? "" : base[0]);
-      int64_t shards = 1;
-      for (const Axis& axis : split.axes) shards *= sizes.axis(axis);
-      if (dim != sizes.dims.end() && dim->second % shards != 0) dim->second *= shards;
-    }
-  };
-  for (ir::ValueId v : function.params) divide(function.values.at(v).type);
-  for (const Type& result : function.results) divide(result);
-  std::map<Name, int64_t> all = sizes.dims;
-  for (const auto& [axis, size] : sizes.mesh) all[axis] = size;
-  if (!hold(program, program.requirements, all)) return std::nullopt;
-  return sizes;
-}
-
 /// The oracle's results, and how far rounding moves each.
 struct Confirmed {
   Inputs arrays;

@@ -201,6 +201,20 @@ plan p implements f(x: f32[B/d L], y: f32[B/d]) -> f32[B/d L] { return 2 * x + z
 )")));
 }
 
+TEST(RefuteValue, APlanThatShiftsBlocksRunsWhereTheAxesDivide) {
+  const ir::Program p = program(R"(
+mesh d t
+dim H M
+fn f(x: f32[H], w: f32[H M]) -> f32[M] { return einsum("H, H M -> M", x, w) }
+plan p implements f(x: f32[H/t], w: f32[H/t M]) -> f32[M] {
+    to = ppermute("[H/t] -> [H/t]", x, by=1)
+    fro = ppermute("[H/t] M -> [H/t] M", w, by=-1)
+    return all_reduce("M {U_t} -> M", einsum("H/t, H/t M -> M {U_t}", to, fro))
+}
+)");
+  EXPECT_TRUE(refute_last(p));  // on two devices both shifts are one
+}
+
 TEST(RefuteValue, NoEntryIsInfinite) {
   EXPECT_FALSE(refute_last(program(R"(
 mesh d
