@@ -130,6 +130,12 @@ void add_fixes_as_the_model(const Sources& sources, const ir::Program& program, 
   for (size_t i = 0; i < single.size() && i < most_fixes; ++i)
     error->fixes.push_back({message, {single[i]}, false, "", true});
   error->fixes.insert(error->fixes.end(), factors.begin(), factors.end());
+  if (const auto rolled = search ? roll_for_ppermute(sources, error->range) : std::nullopt)
+    error->fixes.push_back({"ppermute moves whole blocks: gather, roll and slice to move entries",
+                            {*rolled},
+                            false,
+                            "",
+                            true});
   if (const std::string padding = padding_read(program, *error); !padding.empty())
     return error->fixes.push_back({padding, {}, false, ""});
   std::string meant;

@@ -62,6 +62,19 @@ TEST(AsTheModel, OperandsOfACallAreSwappedBack) {
       "E0401", "compute it as `f` does");
 }
 
+TEST(AsTheModel, EntriesAreRolledWhereBlocksArePassedOn) {
+  expect_fix(
+      "mesh d t\ndim H M\nfn f(x: f32[H M]) -> f32[H M] { return x * roll(\"[H] M\", x, by=1) }\n"
+      "plan p implements f(x: f32[H/t M]) -> f32[H/t M] {\n"
+      "    return x * ppermute(\"[H/t] M -> [H/t] M\", x, by=1)\n}\n",
+      "E0401", "ppermute moves whole blocks");
+  expect_fix(
+      "mesh d t\ndim H M\nfn f(x: f32[M H]) -> f32[M H] { return roll(\"M [H]\", x, by=-2) }\n"
+      "plan p implements f(x: f32[M/d H/t]) -> f32[M/d H/t] {\n"
+      "    return ppermute(\"M/d [H/t] -> M/d [H/t]\", x, by=-2)\n}\n",
+      "E0401", "ppermute moves whole blocks");
+}
+
 TEST(AsTheModel, WhatTheModelWritesIsSaidWhereNoEditProvesThePlan) {
   expect_help(
       "mesh d\ndim B M\nfn f(x: f32[B M]) -> f32[B] { return sum(\"B M -> B\", x * x) }\n"

@@ -111,4 +111,29 @@ std::vector<Edit> edits_in_the_plans_axes(const Sources& sources, const SourceRa
   return edits;
 }
 
+std::optional<Edit> roll_for_ppermute(const Sources& sources, const SourceRange& own) {
+  constexpr std::string_view name = "ppermute(\"";
+  if (own.file < 0) return std::nullopt;
+  const std::string_view text = sources.text(own);
+  const size_t close = text.find('"', name.size()), arrow = text.find(" -> ");
+  const size_t end = end_of_argument(text, std::min(close, text.size() - 1) + 3);
+  if (!text.starts_with(name) || arrow > close || end >= text.size()) return std::nullopt;
+  std::string split(text.substr(name.size(), arrow - name.size()));
+  const size_t open = split.find('['), shut = split.find(']'), axes = split.find('/', open);
+  if (open == split.npos || shut == split.npos || axes > shut) return std::nullopt;
+  const auto without = [](std::string whole, size_t from, size_t to) {
+    return whole.erase(from, to - from);
+  };
+  const std::string rolled = without(split, axes, shut);
+  const auto plain = [](std::string pattern) {
+    std::erase_if(pattern, [](char c) { return c == '[' || c == ']'; });
+    return pattern;
+  };
+  const std::string whole = plain(rolled), own_blocks = plain(split);
+  const std::string x(text.substr(close + 3, end - close - 3));
+  return Edit{own, "slice(\"" + whole + " -> " + own_blocks + "\", roll(\"" + rolled +
+                       "\", all_gather(\"" + own_blocks + " -> " + whole + "\", " + x + ")" +
+                       std::string(text.substr(end)) + ")"};
+}
+
 }  // namespace shardproof
