@@ -53,6 +53,18 @@ TEST(Assumptions, InABranchWhereItHoldsNothingIsNeeded) {
             none);
 }
 
+TEST(Assumptions, ThatAreTooLongNameTheOperandAndItsLine) {
+  const std::string sum = "exp(x * tanh(x + c)) * exp(c * tanh(x)) - exp(exp(x) - tanh(x * c))";
+  const auto of = [&](const std::string& plan) { return assumed(pair("return x", plan)); };
+  EXPECT_EQ(of("n = " + sum + "\n return x * n / n"), Texts{"`n` in line 5 != 0"});
+  EXPECT_EQ(of("return x *\n (" + sum + ") / (" + sum + ")"), Texts{"the divisor in line 4 != 0"});
+  EXPECT_EQ(of("n = log(" + sum + ")\n return x + n - n"),
+            Texts{"the operand of log in line 4 > 0"});
+  const std::string quotient = "fn q(x c: f32[...]) -> f32[...] { return x / c }\n";
+  EXPECT_EQ(assumed(quotient + pair("return x", "n = " + sum + "\n return q(x * n, n)")),
+            Texts{"the divisor in `q` in line 6 != 0"});
+}
+
 TEST(Assumptions, OfAnotherResult) {
   const auto both = [](const std::string& second) {
     return "fn f(x c: f32[B]) -> (a: f32[B], b: f32[B]) { return x / c, x }\n"

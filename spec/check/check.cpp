@@ -426,6 +426,7 @@ class PlanChecker {
     report.proof = compared.proof;
     report.of_sizes = std::move(compared.of_sizes);
     report.of_values = std::move(compared.of_values);
+    name_operands(sources_, program().functions[f].name_range.file, compared);
     note_assumptions(report, std::move(compared.assumptions));
     for (Diagnostic& diagnostic : compared.diagnostics)
       report.diagnostics.push_back(std::move(diagnostic));

@@ -262,6 +262,17 @@ std::optional<lower::Comparison> shown_at_all_sizes(const ir::Program& program, 
 
 }  // namespace
 
+void name_operands(const Sources& sources, int32_t file, ComparedPlan& compared) {
+  for (std::string& each : compared.assumptions) {
+    const auto found = compared.shortened.find(each);
+    if (found == compared.shortened.end() || found->second.operand.range.file < 0) continue;
+    const auto& [range, words] = found->second.operand;
+    const std::string line = std::to_string(sources.locate(range.file, range.begin).line);
+    const std::string of = range.file == file ? "" : " of " + sources.file(range.file).path;
+    each = words + " in line " + line + of + found->second.sign;
+  }
+}
+
 ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
                                 const std::vector<bool>& proved, bool inline_plans,
                                 const std::vector<bool>* where_assumed, Search search) {
@@ -300,6 +311,7 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
   const lower::Comparison& compared = *found;
   ComparedPlan result;
   result.assumptions = compared.assumptions;
+  result.shortened = compared.shortened;
   result.of_sizes = compared.of_sizes;
   for (const lower::Assumed& each : compared.of_values)
     result.of_values.push_back(std::make_shared<lower::Assumed>(each));

@@ -1,10 +1,12 @@
 #pragma once
 // Compares a plan's erasure with its model: normal forms for all sizes, then random points to
 // refute.
+#include <map>
 #include <string>
 #include <vector>
 
 #include "spec/check/check.h"
+#include "spec/lower/lower.h"
 
 namespace shardproof {
 
@@ -12,10 +14,14 @@ struct ComparedPlan {
   Verdict verdict = Verdict::unknown;
   std::string proof;  ///< "algebra, limit 1"
   std::vector<std::string> assumptions;
-  std::vector<ir::Arith> of_sizes;  ///< those on sizes only
+  std::map<std::string, lower::Shortened> shortened;  ///< by text of `assumptions`
+  std::vector<ir::Arith> of_sizes;                    ///< those on sizes only
   std::vector<std::shared_ptr<const lower::Assumed>> of_values;
   std::vector<Diagnostic> diagnostics;
 };
+
+/// Writes shortened assumptions as "`n` in line 8 != 0", with the file if it is not this one.
+void name_operands(const Sources& sources, int32_t file, ComparedPlan& compared);
 
 /// Whether to try random points if equality is not proved. unconfirmed: see Confirm::no.
 enum class Search { counterexample, unconfirmed, none };

@@ -114,9 +114,13 @@ IdRanges merged(const ir::Program& program, size_t plan, size_t model, bool part
 using Obligation = Algebra::Obligation;
 using Obligations = std::vector<Obligation>;
 
-std::string text_of(Algebra& a, const Obligation& o) {
-  return a.show_short(o.base) + (o.kind == Obligation::positive ? " > 0" : " != 0");
+const char* sign_of(const Obligation& o) {
+  return o.kind == Obligation::positive ? " > 0" : " != 0";
 }
+
+std::string text_of(Algebra& a, const Obligation& o) { return a.show_short(o.base) + sign_of(o); }
+
+bool is_shortened(const std::string& text) { return text.find("..") != std::string::npos; }
 
 Condition condition_of(Algebra& a, const Obligation& o) {
   const char* op = o.kind == Obligation::positive ? ">" : "!=";
@@ -152,6 +156,15 @@ class Excuses {
     for (const Obligation& each : model) model_.insert(key(each));
     for (const Need& each : of_model) of_model_[key(each.what)].push_back(&each);
     for (const Need& each : of_plan) of_plan_[key(each.what)].push_back(&each);
+  }
+
+  /// Where the plan, or else its model, needs it.
+  const OperandInText* operand(const Obligation& o) const {
+    for (const Needs* needs : {&of_plan_, &of_model_})
+      if (const auto found = needs->find(key(o)); found != needs->end())
+        if (const OperandInText& operand = found->second.front()->operand; !operand.words.empty())
+          return &operand;
+    return nullptr;
   }
 
   Obligations missing(size_t result) {
@@ -313,7 +326,10 @@ struct Comparer {
     for (size_t i = 0; i < asked.size(); ++i)
       if (asked[i])
         for (const Obligation& o : excuses.missing(i)) {
-          add(report.assumptions, text_of(a, o));
+          const std::string text = text_of(a, o);
+          add(report.assumptions, text);
+          if (const auto* operand = excuses.operand(o); operand && is_shortened(text))
+            report.shortened.try_emplace(text, Shortened{*operand, sign_of(o)});
           if (auto base = sizes_alone(a, o.base))
             add_of_sizes(o, std::move(*base));
           else

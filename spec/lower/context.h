@@ -214,6 +214,7 @@ class Context {
   };
   struct Pending {
     algebra::Algebra::Obligation what;
+    OperandInText operand;
     std::optional<Route> route;  ///< none: it is not known where it is needed
   };
   std::vector<Route> routes(Frame& frame, const Demand& demand);

@@ -94,12 +94,25 @@ struct Loop {
   bool reverse = false;
 };
 
+/// An operand as a reader of the program finds it: "`n`" or "the divisor", and its op.
+struct OperandInText {
+  SourceRange range;
+  std::string words;
+};
+
+/// An assumption whose formula is too long to show: the operand is "!= 0" or "> 0".
+struct Shortened {
+  OperandInText operand;
+  std::string sign;
+};
+
 /// The conditions under which an op is defined, and those of the branches around it.
 struct Need {
   algebra::Algebra::Obligation what;
   std::optional<size_t> result;    ///< the result that needs it; none: all results
   std::vector<algebra::Nf> where;  ///< each is 0 or 1; the need holds where all are 1
   bool certain = true;             ///< false: it is not known where it is needed
+  OperandInText operand = {};
 };
 
 /// A `require` as terms: a comparison, or a combination of conditions.
@@ -203,9 +216,10 @@ struct Comparison {
   std::string residue;                ///< plan - model at limit 1, as text
   std::optional<ir::ValueId> origin;  ///< the plan's first differing value: see first_difference
   std::vector<std::string> assumptions;
-  std::vector<ir::Arith> of_sizes;      ///< assumptions on sizes only, for evaluation
-  TextsOfSizes texts_of_sizes;          ///< the same among `assumptions`, and requirements
-  std::vector<Assumed> of_values;       ///< at each level that proved a result
+  std::map<std::string, Shortened> shortened;  ///< by text of `assumptions`
+  std::vector<ir::Arith> of_sizes;             ///< assumptions on sizes only, for evaluation
+  TextsOfSizes texts_of_sizes;                 ///< the same among `assumptions`, and requirements
+  std::vector<Assumed> of_values;              ///< at each level that proved a result
   std::vector<std::string> impossible;  ///< assumptions that never hold: the claim would be vacuous
   bool budget_ended = false;
   std::optional<std::string> unsupported;  ///< the op without a lowering

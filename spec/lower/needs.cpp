@@ -54,17 +54,38 @@ Obligations needs_of(Context& c, const Site& site) {
   return needs;
 }
 
+/// The operand that must not be 0 or must be positive.
+OperandInText operand_in_text(const Site& site) {
+  const auto* unary = std::get_if<ir::Unary>(&site.instr.op);
+  const auto* binary = std::get_if<ir::Binary>(&site.instr.op);
+  if (unary && domain(unary->fn).least != 0) return {};  // x + 1 of log1p(x)
+  const bool divisor = binary && binary->fn != ir::BinaryFn::pow;
+  const ir::Place& place = site.instr.place;
+  OperandInText found{place.range, {}};
+  const Name& name = site.frame.function.values.at(site.instr.operands.at(divisor ? 1 : 0)).name;
+  if (!place.inner && !name.empty())
+    found.words = "`" + name + "`";
+  else if (divisor)
+    found.words = "the divisor";
+  else
+    found.words =
+        std::string("the ") + (binary ? "base" : "operand") + " of " + ir::name_of(site.instr.op);
+  if (place.inner && !place.through.empty()) found.words += " in `" + place.through.front() + "`";
+  return found;
+}
+
 }  // namespace
 
 void Context::note_needs(const Site& site) {
   const Obligations needs = needs_of(*this, site);
   if (needs.empty()) return;
   Frame& frame = site.frame;
+  const OperandInText text = operand_in_text(site);
   const std::vector<Route> all =
       routes(frame, frame.demands_of(program, reach_).at(site.instr.results.at(0)));
   for (const auto& what : needs) {
-    for (const Route& route : all) pending_.push_back({what, route});
-    if (all.empty()) pending_.push_back({what, std::nullopt});
+    for (const Route& route : all) pending_.push_back({what, text, route});
+    if (all.empty()) pending_.push_back({what, text, std::nullopt});
   }
 }
 
@@ -113,7 +134,7 @@ void Context::settle(const Frame& frame) {
 std::vector<Need> Context::needs() {
   std::vector<Need> result;
   for (const Pending& pending : pending_) {
-    Need need{pending.what, {}, {}, pending.route || reach_ == Reach::at_most};
+    Need need{pending.what, {}, {}, pending.route || reach_ == Reach::at_most, pending.operand};
     if (pending.route) {
       need.result = pending.route->result;
       for (const Branch& branch : pending.route->branches) {
