@@ -93,6 +93,8 @@ def prove(model: Callable, sharded: Any = None, *args: Any, mesh: Any = None, di
             report.import_seconds = time.perf_counter() - start - report.seconds
             if keep:
                 Path(keep).write_text(report.text)
+    if report.verdict == "unknown" and differ(report):
+        refuted_by_evaluation(report, model, sharded, args, sizes)
     return report
 
 
@@ -185,7 +187,7 @@ def by_device(model, sharded, args, sizes: dict[str, int], dims, meshes, timeout
     report.assumptions = list(dict.fromkeys([*report.assumptions, *text.imported.assumed]))
     if validate:
         validation.validate(text, report, text.model, text.sharded)
-    devices.compare(whole, program, report, apart[1])
+    devices.compare(whole, program, args, report, apart[1])
     return report
 
 
@@ -267,8 +269,9 @@ def refuted_by_evaluation(report: Report, model, sharded, args, sizes) -> None:
     at = f"for {shown(sizes)} " if sizes else ""
     if apart and apart[0] >= validation.CLOSE:
         report.verdict, report.level = "refuted", f"{at}at these sizes, by evaluation"
-        report.checks.append(validation.in_words(apart[0]))
-    elif apart:
+        if not differ(report):
+            report.checks.append(validation.in_words(apart[0]))
+    elif apart and not differ(report):
         report.checks.append("in JAX the two functions agree at these sizes; nothing is proved")
 
 

@@ -52,6 +52,7 @@ class Devices:
 
     def __init__(self, mesh: dict[str, int], blocks):
         self.mesh, self.blocks = mesh, blocks
+        self.parts: Any = None  # of the equation that is written
         self.places = [dict(zip(mesh, at)) for at in itertools.product(*map(range, mesh.values()))]
 
     def group(self, at: dict[str, int], axes) -> list[int]:
@@ -64,13 +65,15 @@ class Devices:
         return functools.reduce(lambda n, a: n * self.mesh[a] + at[a], axes, 0)
 
     def grouped(self, xs: list, axes, function) -> list:
-        """`function` of the values of each group gives the value of each of its devices; each group is written once."""
-        done: dict[tuple, Any] = {}
-        for at in self.places:
-            group = tuple(self.group(at, axes))
-            if group not in done:
-                done[group] = function([xs[i] for i in group])
-        return [done[tuple(self.group(at, axes))][self.index(at, axes)] for at in self.places]
+        """`function` of the values of each group gives the value of each of its devices; each group is written once.
+        `axis_index_groups` are groups of a group."""
+        done: dict[int, Any] = {}
+        for i, at in enumerate(self.places):
+            group = self.group(at, axes)
+            if i not in done:
+                mine = group if not self.parts else [group[k] for k in next(p for p in self.parts if self.index(at, axes) in p)]
+                done.update(zip(mine, function([xs[k] for k in mine])))
+        return [done[i] for i in range(len(self.places))]
 
     # Blocks of whole arrays
 
@@ -112,9 +115,10 @@ class Devices:
             return vals
         if name in ranks.SHOWN:
             return []
-        if name == "shard_map" or p.get("axis_index_groups"):
+        if name == "shard_map":
             raise ImportProblem(f"`{name}` in it")
         if name in COLLECTIVES:
+            self.parts = p.get("axis_index_groups")
             with source_info_util.user_context(eqn.source_info.traceback):
                 return COLLECTIVES[name](self, p, vals)
         if name in CALLS:
@@ -347,9 +351,10 @@ def copied(model, whole: Whole, args):
     return results
 
 
-def compare(whole, program, report, inputs) -> None:
+def compare(whole, program, args, report, inputs) -> None:
     """What JAX computes for the program, and for the function of whole arrays that was proved; a disagreement takes the proof back."""
-    out = ranks.computed(lambda *a: whole(*a), inputs)
+    tree = jax.tree.structure(args)
+    out = ranks.computed(lambda *a: whole(*jax.tree.unflatten(tree, a)), inputs)
     want = whole.alike(ranks.evaluate(program, inputs))
     far = validation.difference(out, want)
     same = far < validation.CLOSE

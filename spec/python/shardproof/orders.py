@@ -23,7 +23,11 @@ def twin(r: Reader, x: Val, f: Factor) -> Factor:
 
 def whole_factor(r: Reader, x: Val, p: int, name: str) -> Factor:
     """The dim of a position, which is not split."""
-    f = one_factor(r, x, p)
+    return whole(r, one_factor(r, x, p), name)
+
+
+def whole(r: Reader, f: Factor, name: str) -> Factor:
+    """A dim that is not split."""
     if f.axes:
         raise r.problem(f"`{name}` along {r.dim_said(f)}: each device sees its own block", "finding")
     return f
@@ -42,12 +46,11 @@ def taken(r: Reader, x: Val, p: int, f: Factor, ids: Val, new: Factor) -> Val:
 @rule("rev")
 def _rev(r: Reader, eqn, vals):
     x = vals[0]
-    for p in eqn.params["dimensions"]:
-        if x.pos[p] and not all(f.virtual for f in x.pos[p]):
-            turned = {r.key(whole_factor(r, x, p, "rev"))}
-            words = " ".join(f"[{r.spell([g])}]" if r.key(g) in turned else r.spell([g]) for g in x.dims)
-            words += f" {r.spell([], x.marks)}" if x.marks else ""
-            x = replace(x, text=r.emit(f'rev("{words}", {r.use(x)})'), made=())
+    for f in (f for p in eqn.params["dimensions"] for f in x.pos[p] if not f.virtual):  # of several dims together: each
+        whole(r, f, "rev")
+        words = " ".join(f"[{r.spell([g])}]" if g == f else r.spell([g]) for g in x.dims)
+        words += f" {r.spell([], x.marks)}" if x.marks else ""
+        x = replace(x, text=r.emit(f'rev("{words}", {r.use(x)})'), made=())
     return replace(x, affine=None)
 
 
@@ -57,13 +60,24 @@ def _cumsum(r: Reader, eqn, vals):
     x = r.solid(vals[0], r.node_key())
     if not x.pos[eqn.params["axis"]]:
         return x
-    f = one_factor(r, x, eqn.params["axis"])
-    text = r.emit(f'cumsum("{r.spell(x.dims, x.marks)}; {r.spell([replace(f, axes=())])}", {r.use(x)})')
+    along = x.pos[eqn.params["axis"]]
+    f, apart = along[0], r.spell(x.dims, x.marks)
+    if len(along) > 1:  # several dims together
+        for g in along:
+            whole(r, g, "cumsum")
+        x = r.ordered(x)
+        at, apart = x.dims.index(f), r.spell(x.dims, x.marks)
+        words = " ".join([*map(r.spell, ([g] for g in x.dims[:at])), f"({r.spell(along)})", r.spell(x.dims[at + len(along):], x.marks)]).strip()
+        joined = r.emit(f'rearrange("{apart} -> {words}", {r.use(x)})')
+        done = r.emit(f'cumsum("{words}; ({r.spell(along)})", {joined})')
+        text = r.emit(f'rearrange("{words} -> {apart}", {done})')
+    else:
+        text = r.emit(f'cumsum("{apart}; {r.spell([replace(f, axes=())])}", {r.use(x)})')
     if eqn.params["reverse"]:
-        rest = [g for g in x.dims if g != f]
+        rest = [g for g in x.dims if g not in along]
         total = r.emit(f'sum("{r.spell(x.dims, x.marks)} -> {r.spell(rest, x.marks)}", {r.use(x)})')
         text = r.emit(f"({total} - {text}) + {r.use(x)}")
-    elif f.axes and not x.marks:
+    elif f.axes and not x.marks and len(along) == 1:
         r.running[text] = x, eqn.params["axis"]
     return replace(x, text=text, affine=None, literal=None, positive=False)
 
@@ -103,6 +117,9 @@ def _sort(r: Reader, eqn, vals):
     """By the first operand; entries that are equal stay in their order."""
     if eqn.params["num_keys"] != 1:
         raise r.problem("a sort by several keys")
+    if len(vals) == 1 and vals[0].made[:1] == ("neg",) and vals[0].made[1].pos == vals[0].pos:  # from the largest to the smallest
+        turned = RULES["rev"](r, SimpleNamespace(params={"dimensions": (eqn.params["dimension"],)}), _sort(r, eqn, [vals[0].made[1]]))
+        return replace(turned, text=r.emit(f"-{r.use(turned)}"))
     p, (vals, pos, _) = eqn.params["dimension"], r.matched(vals)
     key = r.ordered(r.expanded(vals[0], pos))
     f = whole_factor(r, key, p, "sort")

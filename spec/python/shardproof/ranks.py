@@ -201,7 +201,42 @@ def globally(eqn, vals) -> list:
     if name in CALLS:
         inner, consts = body_of(eqn)
         return run(inner, consts, vals, globally)
+    if name in AROUND and any(map(on_a_mesh, jex_core.jaxprs_in_params(eqn.params))):
+        return AROUND[name](eqn, vals)
     return bound(eqn, vals)
+
+
+def on_a_mesh(jaxpr) -> bool:
+    """Whether a jaxpr has a shard_map."""
+    return any(e.primitive.name == "shard_map" or any(map(on_a_mesh, jex_core.jaxprs_in_params(e.params)))
+               for e in getattr(jaxpr, "jaxpr", jaxpr).eqns)
+
+
+def _scan_around(eqn, vals) -> list:
+    p = eqn.params
+    closed, n, k = p["jaxpr"], p["num_consts"], p["num_carry"]
+
+    def step(carry, xs):
+        out = run(closed.jaxpr, closed.consts, [*vals[:n], *carry, *xs], globally)
+        return out[:k], out[k:]
+
+    last, ys = lax.scan(step, vals[n:n + k], vals[n + k:], length=p["length"], reverse=p["reverse"])
+    return [*last, *ys]
+
+
+def _while_around(eqn, vals) -> list:
+    p = eqn.params
+    n, k = p["cond_nconsts"], p["body_nconsts"]
+    test, body = ((lambda c, of=of, given=given: run(of.jaxpr, of.consts, [*given, *c], globally))
+                  for of, given in ((p["cond_jaxpr"], vals[:n]), (p["body_jaxpr"], vals[n:n + k])))
+    return lax.while_loop(lambda c: test(c)[0], body, vals[n + k:])
+
+
+def _cond_around(eqn, vals) -> list:
+    return lax.switch(vals[0], [lambda *v, of=of: run(of.jaxpr, of.consts, v, globally) for of in eqn.params["branches"]], *vals[1:])
+
+
+AROUND = {"scan": _scan_around, "while": _while_around, "cond": _cond_around}
 
 
 def stacked(ranks: Ranks, vals, jaxpr=None) -> list:

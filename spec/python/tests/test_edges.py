@@ -325,3 +325,25 @@ def test_gradients_outside_of_two_shard_maps():
 
     report = shardproof.prove(step(lambda x, w, v: jnp.tanh(x @ w) @ v), step(sharded), (6, 8), (8, 5), (8, 6))
     assert report.proved and "not validated" not in str(report), report
+
+
+def test_what_f32_rounds_is_no_difference():
+    far = lambda x: ((x + 3e4) - 3e4) * 2.0  # f32 keeps two digits
+    sharded = jax.shard_map(lambda x: x + x, mesh=MESH, in_specs=P("d"), out_specs=P("d"))
+    assert shardproof.prove(far, sharded, (4, 8)).proved
+    wrong = jax.shard_map(lambda x: x * 2.001, mesh=MESH, in_specs=P("d"), out_specs=P("d"))
+    assert shardproof.prove(far, wrong, (4, 8)).verdict == "refuted"
+
+
+@pytest.mark.parametrize("kept", (True, False))
+def test_shard_maps_in_the_steps_of_a_loop(kept):
+    mlp = lambda x, a, b: jax.nn.relu(x @ a) @ b
+    sharded = jax.shard_map(lambda x, a, b: lax.psum(mlp(x, a, b), "t"), mesh=MESH,
+                            in_specs=(P("d"), P(None, "t"), P("t")), out_specs=P("d"))
+
+    def layers(f, kept=True):
+        return lambda x, a, b: lax.scan(lambda h, w: (h * kept + f(h, *w), None), x, (a, b))[0]
+
+    report = shardproof.prove(layers(mlp), layers(sharded, kept), (8, 6), (3, 6, 8), (3, 8, 6))
+    assert report.verdict == ("proved" if kept else "refuted"), report
+    assert any("the core on threads and JAX agree" in each for each in report.checks) == kept, report

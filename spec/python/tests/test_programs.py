@@ -7,7 +7,7 @@ import shardproof
 
 FULL = bool(os.environ.get("SHARDPROOF_FULL"))
 CHOSEN = [pair for i, pair in enumerate(programs.PAIRS) if FULL or pair.group not in ("structures", "visitors", "devices") or i % 5 == 0]
-EVALUATED = {id(pair) for i, pair in enumerate(programs.PAIRS) if FULL or i % 2 or pair.group in ("bugs", "merged")}
+EVALUATED = {id(pair) for i, pair in enumerate(programs.PAIRS) if FULL or i % 2 or pair.group in ("bugs", "merged", "users")}
 
 
 @pytest.mark.parametrize("pair", CHOSEN, ids=lambda pair: pair.name)
