@@ -55,7 +55,8 @@ def _scan(r: Reader, eqn, vals):
     lines, out = body(r, p["jaxpr"], consts, carries, xs, loop, index)
     following = following_of(lines, out[:n_carry])
     outer_lines, r.lines = r.lines, lines
-    emitted = [r.ordered(named(r, y)) for y in out[n_carry:]]
+    kept = [y.made if y.text is None and y.made[:1] == ("blocks",) else None for y in out[n_carry:]]  # what grad keeps of a shard_map
+    emitted = [r.ordered(named(r, made[1] if made else y)) for y, made in zip(out[n_carry:], kept)]
     r.lines, r.place = outer_lines, place
     heads = [f"{c.text}: {r.type_of(c)} = {start(r, v, c)}" for c, v in zip(carries, init)]
     reverse = " reverse" if p["reverse"] else ""
@@ -70,12 +71,12 @@ def _scan(r: Reader, eqn, vals):
     for v, name in zip([*carries, *emitted], results):
         r.like(name, v)
     stacks = []
-    for y, name in zip(emitted, results[n_carry:]):
+    for y, given, made, name in zip(emitted, out[n_carry:], kept, results[n_carry:]):
         whole = r.distinct([(loop,), *y.pos])
         if whole != [(loop,), *y.pos]:
             raise r.problem("an index of a loop that is also a dim of what it emits")
-        stacks.append(replace(y, text=name, pos=whole, dims=[loop, *y.dims], literal=None,
-                              affine=None, made=()))
+        stack = replace(y, text=name, pos=whole, dims=[loop, *y.dims], literal=None, affine=None, made=())
+        stacks.append(replace(given, pos=[(loop,), *given.pos], made=("stack of blocks", stack, *made[2:])) if made else stack)
     return [*last, *stacks]
 
 
@@ -182,17 +183,18 @@ def loop_dim(r: Reader, xs: list[Val], length: int) -> Factor:
 
 def body(r: Reader, jaxpr, consts, carries, xs, loop: Factor, index: str | None):
     """The body's lines and results; without an index only to learn of its dims."""
-    steps = []
-    for x in xs:
+    def step(x: Val) -> Val:
+        if x.made[:1] == ("stack of blocks",):
+            return replace(x, pos=x.pos[1:], made=("blocks", step(x.made[1]), *x.made[2:]))
         if x.pos[0][0].virtual:
-            steps.append(replace(x, pos=x.pos[1:], affine=None))
-            continue
+            return replace(x, pos=x.pos[1:], affine=None)
         first = x.pos[0][0]
         x = r.ordered(r.rename(x, {first: replace(first, alias=loop.alias)}))
         if x.dims[0] != x.pos[0][0]:
             raise r.problem("a scan over a dim that is not the first of the text")
-        steps.append(replace(x, text=f"{r.use(x)}[{index}]", pos=x.pos[1:], dims=x.dims[1:],
-                             affine=None, made=(), literal=None))
+        return replace(x, text=f"{r.use(x)}[{index}]", pos=x.pos[1:], dims=x.dims[1:], affine=None, made=(), literal=None)
+
+    steps = [step(x) for x in xs]
     outer, r.lines = r.lines, []
     out = r.closed(jaxpr, [*consts, *carries, *steps])
     lines, r.lines = r.lines, outer

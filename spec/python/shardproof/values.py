@@ -416,10 +416,10 @@ class Writer:
                        pos=[tuple(to.get(f, f) for f in position) for position in val.pos])
 
     def resharded(self, vals: list[Val]) -> list[Val]:
-        """Global operands with one sharding."""
-        arrays = [v for v in vals if v.dims]
-        shardings = {tuple(tuple((f.axes) for f in position) for position in v.pos) for v in arrays}
-        if len(shardings) <= 1:
+        """Global operands with one sharding. A broadcast one has all entries, on each device."""
+        shardings = {tuple(tuple((f.axes) for f in position) for position in v.pos) for v in vals if v.dims}
+        broadcast = {p for v in vals for p, position in enumerate(v.pos) if any(f.virtual and f.extent > 1 for f in position)}
+        if len(shardings) <= 1 and not any(f.axes for v in vals for p in broadcast if p < len(v.pos) for f in v.pos[p]):
             return vals
         return [self.gathered(v) if v.dims else v for v in vals]
 

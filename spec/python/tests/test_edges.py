@@ -133,11 +133,6 @@ def test_precision_that_is_reduced_is_rounding():
     assert proved(lambda x: x * 1.0, lambda x: lax.reduce_precision(x, 8, 7), P("d"), P("d"), (8, 6)).proved
 
 
-def in_pairs(x):
-    total = lax.psum(x.sum(), "t", axis_index_groups=[[0, 2], [1, 3]])
-    return x / (total + lax.ppermute(total, "t", [(0, 1), (1, 0), (2, 3), (3, 2)]))
-
-
 def in_place(x):
     y = jax.new_ref(x)
     y[...] += 1
@@ -150,7 +145,6 @@ def on_the_first(x):
 
 @pytest.mark.parametrize("model, body, spec, shape, said", [
     (lambda x: jnp.abs(jnp.fft.fft(x)), lambda x: jnp.abs(jnp.fft.fft(x)), P("d"), (8, 4), "arrays of complex64 are not read"),
-    (lambda x: x / x.sum(), in_pairs, P("t"), (8,), "axis_index_groups: make the groups axes of the mesh"),
     (lambda x: x + 1, in_place, P("d"), (8, 4), "the primitive `new_ref` is not read: write it with others"),
     (lambda x: x, on_the_first, P("d"), (8, 4), "`jnp.where` takes both branches"),
     (lambda x: lax.population_count(x), lambda x: lax.population_count(x), P("d"), ids(8), "the primitive `population_count` is not read"),
@@ -347,3 +341,16 @@ def test_shard_maps_in_the_steps_of_a_loop(kept):
     report = shardproof.prove(layers(mlp), layers(sharded, kept), (8, 6), (3, 6, 8), (3, 8, 6))
     assert report.verdict == ("proved" if kept else "refuted"), report
     assert any("the core on threads and JAX agree" in each for each in report.checks) == kept, report
+
+    def gradient(f):  # of a sum: what comes back to the last step is broadcast
+        return lambda x, a, b: jax.grad(lambda a, b: f(x, a, b).sum(), argnums=(0, 1))(a, b)
+
+    report = shardproof.prove(gradient(layers(mlp)), gradient(layers(sharded, kept)), (8, 6), (3, 6, 8), (3, 8, 6))
+    assert report.verdict == ("proved" if kept else "refuted"), report
+
+
+def test_what_is_broadcast_beside_a_result_that_is_split():
+    sharded = jax.shard_map(jnp.sin, mesh=MESH, in_specs=P("d"), out_specs=P("d"))
+    beside = lambda f, by: lambda x: f(x) * jnp.full((8, 1), by) + jnp.ones((8, 6))
+    assert shardproof.prove(beside(jnp.sin, 2.0), beside(sharded, 2.0), (8, 6)).proved
+    assert shardproof.prove(beside(jnp.sin, 2.0), beside(sharded, 3.0), (8, 6)).verdict == "refuted"
