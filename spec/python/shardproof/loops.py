@@ -228,7 +228,10 @@ def start(r: Reader, v: Val, carry: Val) -> str:
 
 def fitted(r: Reader, carry: Val, v: Val) -> Val:
     """The next value of a carry, with its indices."""
+    from .collectives import placed
     v = r.solid(v, r.node_key("next", carry.text))
+    if r.outer:  # it is split as the first one is
+        v = placed(r, v, [tuple(a for f in row for a in f.axes) or None for row in carry.pos])
     to = {}
     for a, b in zip(carry.pos, v.pos):
         for column in r.align([a, b]):

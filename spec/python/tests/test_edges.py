@@ -348,6 +348,10 @@ def test_shard_maps_in_the_steps_of_a_loop(kept):
     report = shardproof.prove(gradient(layers(mlp)), gradient(layers(sharded, kept)), (8, 6), (3, 6, 8), (3, 8, 6))
     assert report.verdict == ("proved" if kept else "refuted"), report
 
+    alone = lambda f: lambda x, a, b: lax.scan(lambda h, w: (f(h, *w), None), x, (a, b))[0]  # the next value is split, the first is not
+    report = shardproof.prove(alone(mlp), alone(sharded) if kept else layers(sharded), (8, 6), (3, 6, 8), (3, 8, 6))
+    assert report.verdict == ("proved" if kept else "refuted") and (not kept or "every mesh and size, if" in report.level), report
+
 
 def test_what_is_broadcast_beside_a_result_that_is_split():
     sharded = jax.shard_map(jnp.sin, mesh=MESH, in_specs=P("d"), out_specs=P("d"))
