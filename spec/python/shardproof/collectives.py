@@ -51,7 +51,10 @@ def placed(r: Reader, val: Val, spec) -> Val:
     text = val.text
     if dims != val.dims:
         text = r.emit(f'slice("{r.spell(val.dims)} -> {r.spell(dims)}", {r.use(val)})')
-    return replace(val, text=text, pos=pos, dims=dims, affine=None)
+    made = val.made
+    if text != val.text and made[:1] == ("div",) and made[2].literal is not None and made[1].pos == val.pos:
+        made = ("div", placed(r, made[1], spec), made[2])  # what grad gives to each of the devices that have copies
+    return replace(val, text=text, pos=pos, dims=dims, affine=None, made=made)
 
 
 @rule("shard_map")

@@ -353,6 +353,21 @@ def test_shard_maps_in_the_steps_of_a_loop(kept):
     assert report.verdict == ("proved" if kept else "refuted") and (not kept or "every mesh and size, if" in report.level), report
 
 
+@pytest.mark.parametrize("kept", (True, False))
+def test_gradients_of_blocks_that_are_shard_maps(kept):
+    def block(x, a, b, total=lambda y: y):  # each device of t gets a part of what comes back to the residual stream
+        return x + total(jax.nn.relu(x / (1 + x * x) @ a) @ b)
+
+    sharded = jax.shard_map(lambda x, a, b: block(x, a, b, lambda y: lax.psum(y, "t") if kept else lax.pmean(y, "t")), mesh=MESH,
+                            in_specs=(P("d"), P(None, "t"), P("t")), out_specs=P("d"), check_vma=False)
+
+    def gradient(f):
+        return lambda x, a, b: jax.grad(lambda a, b: (lax.scan(lambda h, w: (f(h, *w), None), x, (a, b))[0] ** 2).sum(), argnums=(0, 1))(a, b)
+
+    report = shardproof.prove(gradient(block), gradient(sharded), (8, 6), (3, 6, 8), (3, 8, 6))
+    assert report.verdict == ("proved" if kept else "refuted"), report
+
+
 def test_what_is_broadcast_beside_a_result_that_is_split():
     sharded = jax.shard_map(jnp.sin, mesh=MESH, in_specs=P("d"), out_specs=P("d"))
     beside = lambda f, by: lambda x: f(x) * jnp.full((8, 1), by) + jnp.ones((8, 6))
