@@ -18,13 +18,6 @@ std::vector<oracle::Tensor> whole_inputs(const PointOfPlan& point) {
   return inputs;
 }
 
-std::vector<size_t> float_params(const ir::Function& function) {
-  std::vector<size_t> floats;
-  for (size_t i = 0; i < function.params.size(); ++i)
-    if (is_float(function.values.at(function.params[i]).type.dtype)) floats.push_back(i);
-  return floats;
-}
-
 double largest_entry(const denote::Distributed<double>& held) {
   double most = 0;
   for (const denote::Array<double>& own : held)
@@ -48,6 +41,13 @@ void disturb_input(PointOfPlan& point, size_t i, bool rounds) {
 }
 
 }  // namespace
+
+std::vector<size_t> float_params(const ir::Function& function) {
+  std::vector<size_t> floats;
+  for (size_t i = 0; i < function.params.size(); ++i)
+    if (is_float(function.values.at(function.params[i]).type.dtype)) floats.push_back(i);
+  return floats;
+}
 
 size_t PointOfPlan::own_params() const {
   return plan().implements_grad ? program->functions.at(plan().model.value()).params.size()

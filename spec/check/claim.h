@@ -24,6 +24,8 @@ struct PointOfPlan {
   size_t own_params() const;
 };
 
+/// The parameters by which a gradient is taken if none are named.
+std::vector<size_t> float_params(const ir::Function& function);
 oracle::Tensor whole_tensor(const denote::Array<double>& array, Dtype dtype);
 denote::Array<double> array_of(const oracle::Tensor& tensor);
 oracle::Sizes oracle_sizes(const ir::Program& program, const denote::Sizes& sizes);

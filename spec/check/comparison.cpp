@@ -73,7 +73,7 @@ void add_line(const ir::Program& program, const FirstWrong& first,
   const Name& name = model.values.at(first.meant->value).name;
   const bool computed =
       std::find(model.params.begin(), model.params.end(), first.meant->value) == model.params.end();
-  if (compared.origin != first.own.value && computed && !name.empty())
+  if (compared.origin != first.own.value && (computed || first.of_gradient) && !name.empty())
     diagnostic.label = first.of_gradient ? "is not the gradient of `" + name + "`"
                                          : "is not `" + name + "` of the model";
   if (first.meant_range.file >= 0)

@@ -183,14 +183,12 @@ class LineSearch {
                                       [&](const ValueAt& n) { return reached_.contains(n); });
       if (first || v != last) (first ? origins : others).push_back(v);
     }
-    for (const ValueAt& v : origins) {
-      if (const auto found = operand_of(v, Kind::same)) return found;
-      if (const auto found = replacement(v)) return found;
-    }
+    for (const ValueAt& v : origins)
+      if (const auto found = first_of(v)) return found;
     for (const ValueAt& v : origins)
       if (const auto found = operand_of(v, Kind::any)) return found;
     for (const ValueAt& v : others)
-      if (const auto found = replacement(v)) return found;
+      if (const auto found = replacement(v, of_model_)) return found;
     std::erase_if(origins, [&](const ValueAt& v) { return needs_.at(v).empty(); });
     for (const ValueAt& v : in_order(reached_))
       if (origins.size() > 1 && !reaches_without(v, last, origins)) return wrong(v);
@@ -223,6 +221,11 @@ class LineSearch {
     for (const oracle::Tensor& each : claimed(PointOfPlan{
              &program_, &types, plan_, sizes_, {inputs_.begin(), inputs_.begin() + params}, {}}))
       claimed_.push_back(array_of(each));
+    const ir::Function& model = program_.functions.at(*own().model);
+    const std::vector<size_t> wrt = own().wrt.empty() ? float_params(model) : own().wrt;
+    for (size_t i = 0; i < wrt.size(); ++i)
+      of_claim_[{*own().model + program_.functions.size(), model.params.at(wrt[i])}] = {
+          claimed_.at(i)};
   }
 
   /// Plans without a model are part of the plan that calls them.
@@ -245,6 +248,7 @@ class LineSearch {
         order(*callee);
       }
       if (const auto* ring = std::get_if<ir::Ring>(&instr.op)) note(function, instr, *ring);
+      for (ir::ValueId v : instr.operands) readers_[{function, v}].insert(&instr);
       for (ir::ValueId v : instr.results)
         if (v != ir::no_value)
           at_[{function, v}] = &instr, number_.try_emplace({function, v}, number_.size());
@@ -358,7 +362,7 @@ class LineSearch {
   std::optional<FirstWrong> operand_of(const ValueAt& v, Kind kind) {
     for (const ValueAt& operand : in_order(needed(v))) {
       if (reached_.contains(operand) || blocks(operand)) continue;
-      auto found = replacement(operand, kind);
+      auto found = replacement(operand, of_model_, kind);
       const bool only = needed(operand).size() == 1;  // a cast or collective: look through it
       auto earlier = found || only ? operand_of(operand, found ? Kind::same : kind) : std::nullopt;
       if (earlier || found) return earlier ? earlier : found;
@@ -366,12 +370,28 @@ class LineSearch {
     return std::nullopt;
   }
 
+  /// An operand is at fault rather than the value computed from it, but not where others read it
+  /// and no more results are right with another one: there it is read in place of what is meant.
+  std::optional<FirstWrong> first_of(const ValueAt& v) {
+    const auto shared = [&](const FirstWrong& operand) { return readers_[operand.own].size() > 1; };
+    auto operand = operand_of(v, Kind::same);
+    if (operand && !shared(*operand)) return operand;
+    auto own = replacement(v, of_model_);
+    if (!operand && !own) {  // any value on the way to a result can be what is claimed
+      own = replacement(v, of_claim_);
+      operand = own ? operand_of(v, Kind::any) : std::nullopt;
+      if (!operand || !shared(*operand)) return operand;
+    }
+    return operand && !(own && own->right >= operand->right) ? operand : own;
+  }
+
   /// The value of the model that makes the result right in the place of this one.
-  std::optional<FirstWrong> replacement(const ValueAt& v, Kind kind = Kind::any) {
+  std::optional<FirstWrong> replacement(const ValueAt& v, const Trace& of_model,
+                                        Kind kind = Kind::any) {
     const auto own = of_plan_.find(v);
     if (own == of_plan_.end() || begins_.contains(v)) return std::nullopt;
     const size_t count = own->second.size(), parts = count_of_blocks(v), times = count / parts;
-    for (const auto& [meant, values] : of_model_) {
+    for (const auto& [meant, values] : of_model) {
       if (times == 0 || count % parts != 0 || values.size() % times != 0) continue;
       if (kind == Kind::same && op_of(meant) != op_of(v) && !same_name(meant, v)) continue;
       const Reordered reordered(program_, sizes_, type(v), type(meant), blocks(v));
@@ -384,14 +404,16 @@ class LineSearch {
             instead.push_back(reordered(values[i / parts * (values.size() / times) + call], way,
                                         own->second[0].shape, static_cast<int64_t>(i % parts)));
           const auto first = instead.begin() + static_cast<std::ptrdiff_t>(parts);
-          if (std::equal(instead.begin(), first, own->second.begin(), agree) ||
-              !right_with(v, instead))
-            continue;
+          if (std::equal(instead.begin(), first, own->second.begin(), agree)) continue;
+          const size_t right = right_with(v, instead);
+          if (right == 0) continue;
           FirstWrong found = wrong(v);
+          found.right = right;
           found.meant = meant;
           found.of_gradient = is_gradient(meant);
           found.meant->function %= program_.functions.size();
-          if (!only_a_number(meant) || only_a_number(v)) found.meant_range = range(meant);
+          if ((!only_a_number(meant) || only_a_number(v)) && &of_model == &of_model_)
+            found.meant_range = range(meant);
           found.same_order =
               !blocks(v) && reordered.keeps_order(way) && !at_.at(v)->operands.empty();
           return found;
@@ -429,9 +451,10 @@ class LineSearch {
     return instr ? instr->place.range : function.values.at(v.value).range;
   }
 
-  bool right_with(const ValueAt& v, const Values& values) {
+  /// How many results are right then; 0 if the one in question is not, or one that was.
+  size_t right_with(const ValueAt& v, const Values& values) {
     spent_ += of_a_run_;
-    if (spent_ > most_of_replacements) return false;
+    if (spent_ > most_of_replacements) return 0;
     size_t times = 0;
     const auto replace = [&](size_t function, ir::ValueId value, Values& now) {
       if (function == v.function && value == v.value) now.at(0) = values.at(times++);
@@ -441,9 +464,12 @@ class LineSearch {
       const auto is_right = [&](size_t result) {
         return agree(now.at(result), claimed_.at(result));
       };
-      return is_right(result_) && std::all_of(right_.begin(), right_.end(), is_right);
+      if (!is_right(result_) || !std::all_of(right_.begin(), right_.end(), is_right)) return 0;
+      size_t right = 0;
+      for (size_t i = 0; i < std::min(now.size(), claimed_.size()); ++i) right += is_right(i);
+      return right;
     } catch (const std::exception&) {
-      return false;  // no valid index
+      return 0;  // no valid index
     }
   }
 
@@ -453,10 +479,12 @@ class LineSearch {
   size_t result_;
   const Values& inputs_;
   Trace of_plan_, of_model_;
+  Trace of_claim_;  ///< the gradients of the model's parameters
   Values claimed_;
   std::vector<size_t> right_;  ///< results that are right, and have to stay so
   std::map<ValueAt, const ir::Instr*> at_;
   std::map<ValueAt, size_t> number_;
+  std::map<ValueAt, std::set<const ir::Instr*>> readers_;
   std::map<ValueAt, std::set<ValueAt>> arguments_;  ///< of the calls of parts
   std::map<ValueAt, std::set<ValueAt>> needs_;
   std::map<ValueAt, Blocks> blocks_;     ///< of values in the body of a ring

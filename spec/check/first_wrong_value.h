@@ -23,6 +23,7 @@ struct FirstWrong {
   SourceRange meant_range;       ///< likewise
   bool same_order = false;       ///< of the dims of both, which are no constants
   bool of_gradient = false;      ///< what is meant is the gradient of that value
+  size_t right = 0;              ///< results that are right with what is meant
 };
 
 /// The first value of the plan on the way to `result` that makes it right if a value of the model

@@ -56,7 +56,9 @@ std::vector<std::string> lines_of_errors(const std::string& text) {
   const FileReader reader = [&](const std::string& path) {
     return path == "a.shard" ? std::optional(text) : std::nullopt;
   };
-  const CheckedProgram checked = check(sources, "a.shard", reader);
+  CheckOptions options;
+  options.patience = 20;
+  const CheckedProgram checked = check(sources, "a.shard", reader, options);
   std::vector<std::string> lines;
   for (const PlanReport& plan : checked.plans())
     for (const Diagnostic& each : plan.diagnostics) {
@@ -197,6 +199,35 @@ const std::vector<Change> changes_of_mlp = {
     {R"(gb = einsum("B/d M, B/d F/t -> M F/t {U_d}", g, y))",
      R"(gb = einsum("B/d M, B/d F/t -> M F/t {U_d}", x, y))"},
 };
+/// relu(relu(h)) is relu(h): another h would be right for all that reads it.
+const char* const backward_of_relu = R"(
+mesh d t
+dim B M F
+fn mlp(x: f32[B M], a b: f32[M F]) -> f32[B M] {
+    h = einsum("B M, M F -> B F", x, a)
+    return einsum("B F, M F -> B M", relu(h), b)
+}
+plan mlp_back implements grad(mlp)(x: f32[B/d M], a b: f32[M F/t], g: f32[B/d M])
+        -> (f32[B/d M]{U_t}, f32[M F/t]{U_d}, f32[M F/t]{U_d}) {
+    h = einsum("B/d M, M F/t -> B/d F/t", x, a)
+    y = relu(h)
+    gb = einsum("B/d M, B/d F/t -> M F/t {U_d}", g, y)
+    gy = einsum("B/d M, M F/t -> B/d F/t", g, b)
+    gh = where(h > 0, gy, 0)
+    ga = einsum("B/d M, B/d F/t -> M F/t {U_d}", x, gh)
+    gx = einsum("B/d F/t, M F/t -> B/d M {U_t}", gh, a)
+    return gx, ga, gb
+}
+)";
+const std::vector<Change> changes_of_relu = {
+    {R"(gb = einsum("B/d M, B/d F/t -> M F/t {U_d}", g, y))",
+     R"(gb = einsum("B/d M, B/d F/t -> M F/t {U_d}", g, h))"},
+    {R"(gh = where(h > 0, gy, 0))", R"(gh = where(y > 1, gy, 0))"},
+    {R"(ga = einsum("B/d M, B/d F/t -> M F/t {U_d}", x, gh))",
+     R"(ga = einsum("B/d M, B/d F/t -> M F/t {U_d}", x, gy))"},
+    {R"(gx = einsum("B/d F/t, M F/t -> B/d M {U_t}", gh, a))",
+     R"(gx = einsum("B/d F/t, M F/t -> B/d M {U_t}", gy, a))"},
+};
 const char* const backwards_of_norm_and_loss = R"(
 mesh d
 dim B M V
@@ -255,10 +286,12 @@ const std::vector<Change> changes_of_norm_and_loss = {
 
 TEST(LinesOfErrors, RightBackwardsHaveNone) {
   EXPECT_TRUE(lines_of_errors(backward_of_mlp).empty());
+  EXPECT_TRUE(lines_of_errors(backward_of_relu).empty());
   EXPECT_TRUE(lines_of_errors(backwards_of_norm_and_loss).empty());
 }
 TEST(LinesOfErrors, AWrongLineOfABackwardIsReportedAtItself) {
   for (const Change& change : changes_of_mlp) expect_own_line(backward_of_mlp, change);
+  for (const Change& change : changes_of_relu) expect_own_line(backward_of_relu, change);
   for (const Change& change : changes_of_norm_and_loss)
     expect_own_line(backwards_of_norm_and_loss, change);
 }
