@@ -47,6 +47,7 @@ Answer answer(const std::string& text, const std::vector<int>& sizes = {}) {
   Sources sources;
   CheckOptions options;
   options.fixes = false;
+  options.patience = 20;
   const FileReader reader = [&](const std::string& path) {
     const std::string imported = path == "plan.shard" ? text : model(path);
     return std::optional(sizes.empty() ? imported : with_sizes(imported, sizes));

@@ -46,6 +46,7 @@ PlanReport step_with(const std::string& imports) {
   Sources sources;
   CheckOptions options;
   options.fixes = false;
+  options.patience = 20;
   const CheckedProgram checked = check(sources, "step.shard", reader, options);
   for (const PlanReport& plan : checked.plans())
     if (plan.name == "step_d") return plan;
@@ -70,6 +71,7 @@ Verdict pasted(const std::string& path, const Name& plan, const FileReader& read
   Sources sources;
   CheckOptions options;
   options.fixes = false;
+  options.patience = 20;
   const CheckedProgram checked = check(sources, path, reader, options);
   std::vector<std::vector<Type>> types;
   size_t found = 0;

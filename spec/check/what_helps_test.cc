@@ -12,7 +12,9 @@ namespace what_helps_test {
 std::vector<std::string> details(const std::string& text) {
   Sources sources;
   const FileReader reader = [&](const std::string&) { return std::optional(text); };
-  const CheckedProgram checked = check(sources, "plan.shard", reader, {});
+  CheckOptions options;
+  options.patience = 20;
+  const CheckedProgram checked = check(sources, "plan.shard", reader, options);
   for (const Diagnostic& each : checked.diagnostics())
     if (each.severity == Severity::error) ADD_FAILURE() << each.message;
   EXPECT_FALSE(checked.plans().empty());
