@@ -212,16 +212,20 @@ def on_a_mesh(jaxpr) -> bool:
                for e in getattr(jaxpr, "jaxpr", jaxpr).eqns)
 
 
-def _scan_around(eqn, vals) -> list:
-    p = eqn.params
-    closed, n, k = p["jaxpr"], p["num_consts"], p["num_carry"]
+def scan_of(apply, p, vals) -> list:
+    """A scan whose steps are run with `apply`."""
+    n, k, closed = p["num_consts"], p["num_carry"], p["jaxpr"]
 
     def step(carry, xs):
-        out = run(closed.jaxpr, closed.consts, [*vals[:n], *carry, *xs], globally)
+        out = run(closed.jaxpr, closed.consts, [*vals[:n], *carry, *xs], apply)
         return out[:k], out[k:]
 
     last, ys = lax.scan(step, vals[n:n + k], vals[n + k:], length=p["length"], reverse=p["reverse"])
     return [*last, *ys]
+
+
+def _scan_around(eqn, vals) -> list:
+    return scan_of(globally, eqn.params, vals)
 
 
 def _while_around(eqn, vals) -> list:

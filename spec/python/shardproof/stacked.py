@@ -15,7 +15,7 @@ from . import divided, ranks
 from .devices import talks
 from .dims import ImportProblem
 from .places import place_of
-from .ranks import CALLS, NOTHING, body_of, bound, names_of, run
+from .ranks import CALLS, NOTHING, body_of, bound, names_of, run, scan_of
 
 source_info_util.register_exclusion(__file__)
 
@@ -77,21 +77,10 @@ def on_device(eqn, vals) -> list:
         if name in ("all_gather_invariant", "all_gather_reduced"):
             return [lax.all_gather(vals[0], names_of(p["axis_name"]), axis=p["all_gather_dimension"], tiled=p["tiled"])]
         if name == "scan":
-            return scanned(p, vals)
+            return scan_of(on_device, p, vals)
     if name in ("cond", "while") and any(talks(inner, asks=False) for inner in jex_core.jaxprs_in_params(p)):
         raise ImportProblem(f"a `{name}` that communicates")  # mapped, its devices would not wait for each other
     return within(on_device, eqn, vals)
-
-
-def scanned(p, vals) -> list:
-    n, k, closed = p["num_consts"], p["num_carry"], p["jaxpr"]
-
-    def step(carry, xs):
-        out = run(closed.jaxpr, closed.consts, [*vals[:n], *carry, *xs], on_device)
-        return out[:k], out[k:]
-
-    last, ys = lax.scan(step, vals[n:n + k], vals[n + k:], length=p["length"], reverse=p["reverse"])
-    return [*last, *ys]
 
 
 class Layout:
