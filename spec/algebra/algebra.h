@@ -112,6 +112,7 @@ enum class Fault {
   case_product,          // cases.cpp: a product of signed values has the other sign
   sign_of_factor,        // cases.cpp: an even power has the sign of its base
   case_alone,            // cases.cpp: the case u > 0 suffices
+  equal_under_order,     // cases.cpp: [i <= 3] x[i] = [i <= 3] x[3]
   condition_holds,       // cases.cpp: the case in which a condition holds suffices
   digits_apart,          // indicator.cpp: digits of any range are compared one by one
   closed_bound,          // intervals.cpp: x >= n is used as x > n

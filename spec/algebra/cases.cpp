@@ -150,6 +150,25 @@ class Case {
     known_.push_back({condition, holds ? g.one : g.zero});
   }
 
+  /// The case in which two integers are equal, as the equation says.
+  Case(Engine& g, AtomId equation)
+      : g_(g),
+        u_(g.atoms[equation].args[0]),
+        sign_(0),
+        square_(g.mul(u_, u_)),
+        facts_(with_products(g, {{u_, 0}})),
+        speaks_(g, Speaks{g, u_}) {
+    known_.push_back({equation, g.one});
+    for (const Term& t : Poly(g.terms(u_))) {
+      const Mono m = g.factors(t.mono);
+      if (m.size() != 1 || !m[0].exponent.is_one() || g.atoms[m[0].atom].kind != AtomKind::app)
+        continue;
+      const Nf others = g.sub(u_, g.monomial(t.mono, t.coef));
+      known_.push_back({m[0].atom, g.scale(others, Rational(-1) / t.coef)});
+      return;
+    }
+  }
+
   Nf of(Nf e) {
     if (!speaks_.in(e)) return e;
     if (const auto done = done_.find(e.id); done != done_.end()) return done->second;
@@ -326,7 +345,7 @@ class Case {
       if (g_.atoms[f.atom].kind == AtomKind::eq0 && f.exponent.sign() > 0 &&
           not_zero(g_.atoms[f.atom].args[0]))
         return g_.zero;
-      return g_.atom_power(f.atom, f.exponent);
+      return g_.pow(with_arguments(f.atom), f.exponent);
     }
     VarSet binders;
     VarSet avoid = set_union(g_.free_of(u_), g_.atom_vars[f.atom]);
@@ -344,6 +363,27 @@ class Case {
       if (const auto value = implied(inner)) return *value;
     if (inner == body) return g_.atom_power(f.atom, f.exponent);
     return g_.pow(g_.rebuild(g_.tensors[g_.atoms[f.atom].ref].op, binders, inner), f.exponent);
+  }
+
+  /// The entry of a leaf at what its indices are in this case, a comparison of what is compared.
+  Nf with_arguments(AtomId id) {
+    const Atom atom = g_.atoms[id];
+    std::vector<Nf> args;
+    for (Nf arg : atom.args) args.push_back(of(arg));
+    if (args == atom.args) return g_.of_atom(id);
+    switch (atom.kind) {
+      case AtomKind::size:
+      case AtomKind::prime:
+      case AtomKind::var:
+        return g_.of_atom(id);
+      case AtomKind::eq0:
+        return g_.eq0(args[0]);
+      case AtomKind::le0:
+        return g_.le0(args[0]);
+      case AtomKind::app:
+        break;
+    }
+    return g_.is_op(id, Op::iota) ? g_.iota(args[0]) : g_.app(atom.ref, std::move(args));
   }
 
   Engine& g_;
@@ -393,6 +433,37 @@ std::optional<Nf> by_equation(Engine& g, Nf e, const VarSet& bound) {
     return g.add(g.mul(holds, g.sub(there, elsewhere)), elsewhere);
   }
   return std::nullopt;
+}
+
+namespace {
+
+bool says_equal(const Engine& g, AtomId condition) {
+  const AtomKind kind = g.atoms[condition].kind;
+  return kind == AtomKind::eq0 || (kind == AtomKind::le0 && g.fault == Fault::equal_under_order);
+}
+
+/// e where the equation holds: with another index for one of those in it, or another value for one
+/// that it mentions.
+Nf where_equal(Engine& g, AtomId equation, Nf e) {
+  for (VarId v : VarSet(g.atom_vars[equation]))
+    if (const auto other = g.solved_for(g.atoms[equation].args[0], v))
+      return g.substitute(e, {{v, *other}});
+  return Case(g, equation).of(e);
+}
+
+}  // namespace
+
+Nf under_its_equations(Engine& g, Nf e) {
+  constexpr size_t most_terms = 40;
+  if (g.terms(e).size() > most_terms) return e;
+  Nf result = g.zero;
+  for (const Term& t : Poly(g.terms(e))) {
+    Nf term = g.monomial(t.mono, t.coef);
+    for (const Factor& f : Mono(g.factors(t.mono)))
+      if (says_equal(g, f.atom)) term = g.mul(g.of_atom(f.atom), where_equal(g, f.atom, term));
+    result = g.add(result, term);
+  }
+  return result;
 }
 
 bool in_each_case(Engine& g, Nf e, const std::function<bool(Nf)>& vanishes) {

@@ -212,6 +212,7 @@ bool vanishes(Engine& g, Nf residue) {
     cleared = clear_denominators(g, without);
     if (cleared && *cleared == g.zero) return true;
   }
+  if (g.budget.limit > 1 && under_its_equations(g, residue) == g.zero) return true;
   return vanishes_in_pieces(g, residue, 2);
 }
 

@@ -3,29 +3,25 @@
 
 namespace shardproof::algebra {
 
-namespace {
-
 /// T with  e = 0 <=> v = T, if v occurs once in e, alone and with a constant coefficient.
-std::optional<Nf> solve(Engine& g, Nf e, VarId v) {
-  Nf rest = g.zero;
+std::optional<Nf> Engine::solved_for(Nf e, VarId v) {
+  Nf rest = zero;
   Rational slope = 0;
-  for (const Term& t : Poly(g.terms(e))) {
-    if (!contains(g.mono_vars[t.mono], v)) {
-      rest = g.add(rest, g.monomial(t.mono, t.coef));
+  for (const Term& t : Poly(terms(e))) {
+    if (!contains(mono_vars[t.mono], v)) {
+      rest = add(rest, monomial(t.mono, t.coef));
       continue;
     }
-    const Mono& m = g.factors(t.mono);
-    if (m.size() != 1 || g.atoms[m[0].atom].kind != AtomKind::var || !m[0].exponent.is_one())
+    const Mono& m = factors(t.mono);
+    if (m.size() != 1 || atoms[m[0].atom].kind != AtomKind::var || !m[0].exponent.is_one())
       return std::nullopt;
     slope = t.coef;
   }
   if (slope.is_zero()) return std::nullopt;
-  Nf solution = g.scale(rest, Rational(-1) / slope);
-  if (!g.integer(solution)) return std::nullopt;
+  Nf solution = scale(rest, Rational(-1) / slope);
+  if (!integer(solution)) return std::nullopt;
   return solution;
 }
-
-}  // namespace
 
 /// Sum_v [v = T] f(v) = [0 <= T < range] f(T). With `in_range`, only if the indicator is provably
 /// 1.
@@ -35,7 +31,7 @@ std::optional<Nf> Engine::delta(const VarSet& bound, const Mono& m, Rational coe
     Nf e = atoms[m[i].atom].args[0];
     for (VarId v : bound) {
       if (!mentions(e, v)) continue;
-      auto at = solve(*this, e, v);
+      auto at = solved_for(e, v);
       if (!at) continue;
       Nf inside = one;
       if (fault != Fault::always_in_range) {
@@ -59,7 +55,7 @@ std::optional<Nf> Engine::gather(const VarSet& bound, const Mono& m, Rational co
     Nf e = atoms[m[i].atom].args[0];
     for (VarId v : atom_vars[m[i].atom]) {
       if (contains(bound, v)) continue;
-      auto at = solve(*this, e, v);
+      auto at = solved_for(e, v);
       if (!at || !is_single(*at)) continue;
       const Mono& f = factors(terms(*at)[0].mono);
       if (f.size() != 1 || !derived(f[0].atom) || mentions(*at, v)) continue;

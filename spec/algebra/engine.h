@@ -399,6 +399,7 @@ struct Engine {
   Nf with_atom(Nf e, AtomId indicator, bool value);
   Nf sum_telescoping(const VarSet& bound, Nf body, bool* done);
   bool flatten(VarSet& bound, Mono& factors, Nf* opened);
+  std::optional<Nf> solved_for(Nf e, VarId v);
   std::optional<Nf> delta(const VarSet& bound, const Mono& factors, Rational coef, bool in_range);
   std::optional<Nf> apply_injective(const VarSet& bound, const Mono& factors, Rational coef);
   std::optional<Nf> gather(const VarSet& bound, const Mono& factors, Rational coef);

@@ -269,5 +269,27 @@ TEST(Signs, PowersOfOneMinusAConditionAreItself) {
   }
 }
 
+TEST(Signs, WhatIsEqualUnderAnEquationMayBeReadInItsPlace) {
+  for (Fault fault : {Fault::none, Fault::equal_under_order}) {
+    Algebra a({24}, fault);
+    const Nf size = a.size("L"), three = a.number(3);
+    const Leaf x = a.leaf("x", {size}), k = a.leaf("k", {size}, integers);
+    const Var i = a.fresh(size, "i"), j = a.fresh(size, "j");
+    const Nf at_i = a.at(k, {a.var(i)}), at_j = a.at(k, {a.var(j)});
+    const auto reads = [&](Nf index) { return a.apply(Fn::exp, a.at(x, {index})); };
+    const auto same = [&](Nf condition, Nf u, Nf v) {
+      return compare(a, a.mul(condition, u), a.mul(condition, v)) == Comparison::equal;
+    };
+    EXPECT_TRUE(same(a.eq0(a.sub(at_i, three)), reads(at_i), reads(three)));
+    EXPECT_TRUE(same(a.eq0(a.sub(at_i, at_j)), reads(at_i), reads(at_j)));
+    const Nf apart = a.sub(a.var(i), a.var(j));
+    EXPECT_TRUE(same(a.eq0(apart), a.apply(Fn::exp, at_i), a.apply(Fn::exp, at_j)));
+    const Nf twice = a.sub(a.add(at_i, at_i), three);  // 2 k = 3: another value
+    EXPECT_FALSE(same(a.eq0(a.sub(at_i, three)), reads(at_i), reads(a.number(2))));
+    EXPECT_TRUE(same(a.eq0(twice), reads(at_i), reads(three)));  // never holds
+    EXPECT_EQ(same(a.le0(a.sub(at_i, three)), reads(at_i), reads(three)), fault != Fault::none);
+  }
+}
+
 }  // namespace
 }  // namespace shardproof::algebra

@@ -536,10 +536,9 @@ struct Comparer {
       return false;
     }
     if (sealed && gradient() && sealed_level(false)) return true;
-    // The gradient of a ring is seldom shown at 1, and numbers of it are dear. 24 is for what 200
-    // has not enough steps for.
+    // The gradient of a ring is seldom shown at 1, and numbers of it are dear.
     const bool of_ring = gradient() && !sealed;
-    for (int limit : of_ring ? std::array{24, 1, 200} : std::array{1, 200, 24}) {
+    for (int limit : of_ring ? std::array{24, 1, 200} : std::array{1, 24, 200}) {
       report.equal = guarded([&] { return level(limit); });
       if (report.equal) report.closed_by = "algebra, limit " + std::to_string(limit);
       if (report.equal || report.unsupported) return true;
