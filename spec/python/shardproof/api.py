@@ -115,11 +115,23 @@ def by_plan(model, sharded, args, sizes, dims, meshes, keep, timeout, validate) 
         beyond = held_by(report) & set(text.imported.sizes) - held
         if beyond and not text.sized:  # an entry that is read by its number: the dim keeps its size
             return attempt(unrolled, held | beyond, meshes)
+        finished(text, report)
+        if text.given and report.verdict != "refuted":
+            of_given = decided(text.given, None, timeout)
+            if report.proved and of_given[1].proved:
+                finished(*of_given)
+            if not (report.proved and of_given[1].proved):
+                return attempt(unrolled, held | text.held, meshes)
+            report.checks = of_given[1].checks
+            report.assumptions = list(dict.fromkeys([*report.assumptions, *of_given[1].assumptions]))
+        return text, report
+
+    def finished(text: levels.Text, report: Report) -> None:
+        """Adds to a report what it assumes, and what was evaluated."""
         report.assumptions = list(dict.fromkeys([*report.assumptions, *text.imported.assumed, *(
             f"{name} computes {of} (trusted)" for name, of in text.imported.trusting.items())]))
         if validate and report.verdict != "invalid":
             validation.validate(text, report, text.model, text.sharded)
-        return text, report
 
     try:
         if sizes is None:

@@ -1,6 +1,7 @@
 """Which array positions are one dim: union-find over positions, with dims refined into factors."""
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from math import prod
 
@@ -164,4 +165,4 @@ class Dims:
             for suffix in [""] if letter != wish else [f"{i}" for i in range(2, 99)]:
                 if letter + suffix not in taken and letter + suffix not in ("U", "I"):
                     return letter + suffix
-        return next(f"D{i}" for i in range(999) if f"D{i}" not in taken)
+        return next(name for name in map("D{}".format, itertools.count()) if name not in taken)

@@ -33,6 +33,8 @@ class Text:
     sized: bool = False
     other: "Text | None" = None  # the same program, where numbers are read otherwise
     marks: tuple = ()  # ids that are given as entries and whether they count: (parameter, dim, number)
+    given: "Text | None" = None  # at the sizes that were given, which are no case of this text: it is to be proved too
+    held: frozenset[str] = frozenset()  # the dims of which a device has one entry there
 
 
 def value_of(number: str):
@@ -70,8 +72,8 @@ PARTS = re.compile(r'\b(?:read|write|concat)\("([^"]*)"')
 
 
 def freed(text: Text) -> Text:
-    """A text with sizes whose dims are free, other than those of which parts are taken: a proof for
-    all of them is one for the sizes that were traced, and is found faster."""
+    """A text with sizes whose dims are free, other than those of which parts are taken and those as long as a number of the
+    text: a proof for all of them is one for the sizes that were traced, and is found faster."""
     imported = text.imported
     root = {alias: name for name, more in imported.aliases.items() for alias in more}
     fixed = set()
@@ -80,7 +82,8 @@ def freed(text: Text) -> Text:
                     for part in re.split(r",|->", pattern)]
         fixed |= set().union(*operands) - set.intersection(*operands)
         fixed |= set(re.findall(r"\[(\w+)\]", pattern))
-    fixed = {root.get(name, name) for name in fixed}
+    written = set(numbers(imported.skeleton))
+    fixed = {root.get(name, name) for name in fixed} | {name for name, size in imported.sizes.items() if size in written}
     lines = [re.sub(r" = \d+$", "", line) if line.startswith("dim ") and line.split()[1] not in fixed
              else line for line in text.text.splitlines()]
     return replace(text, text="\n".join(lines) + "\n")
@@ -267,13 +270,12 @@ def short_loop(jaxpr) -> bool:
 
 
 def imported(model, sharded, args, mesh, wishes, meshes: int, unrolled: int = 0,
-             held: frozenset[str] = frozenset()) -> Text:
+             held: frozenset[str] = frozenset(), enlarged: bool = False) -> Text:
     """The text of the pair, as general as its traces allow; loops of few steps may be `unrolled`, and dims
-    `held` at their sizes."""
+    `held` at their sizes. Arguments that are `enlarged` are so once."""
     base = import_pair(trace(model, args, None), trace(sharded, args, mesh), wishes, unrolled)
     if meshes < 2:
         return concrete(base)
-
     base = replace(base, inputs=[n for n in base.inputs if n not in held])
     microbatches = set(re.findall(r"pipeline \w+ in (\w+) over", base.skeleton))
     splits = split_by(base)
@@ -290,11 +292,7 @@ def imported(model, sharded, args, mesh, wishes, meshes: int, unrolled: int = 0,
         units = {k: unit(k) for k in set(moved.values())}
         table = {n: s if n not in moved else MICROBATCHES[which % 2] if n in microbatches
                  else PRIMES[which % 2][moved[n] % 18] * units[moved[n]] for n, s in base.sizes.items()}
-        leaves, tree = jax.tree.flatten(args)
-        new = [jax.ShapeDtypeStruct(tuple(prod(table.get(n, 1) for n in names) for names in shape),
-                                    leaf.dtype)
-               for leaf, shape in zip(leaves, base.parameters)]
-        there = jax.tree.unflatten(tree, new)
+        there = resized(*jax.tree.flatten(args), base, table)
         pair = trace(model, there, None), trace(sharded, there, sizes)
         if any(not alike(equations(each.jaxpr.jaxpr), count) for each, count in zip(pair, counts)):
             raise ImportProblem("another program")
@@ -324,8 +322,21 @@ def imported(model, sharded, args, mesh, wishes, meshes: int, unrolled: int = 0,
         odd = traced(moved, move_axes, 1, even)  # but for the dims of which the program takes halves
         return odd and general([base, *traces, *odd], not move_axes) or found
 
-    for groups in groupings(base):
-        found = attempt(groups, True)
+    def beyond_one_entry() -> Text | None:
+        """The text of other sizes where devices have one entry of a dim, and that of the sizes given."""
+        larger = None if enlarged else with_two_entries(base, args, held)
+        try:
+            found = imported(model, sharded, larger[0], mesh, wishes, meshes, unrolled, held, True) if larger else None
+        except Exception:  # noqa: BLE001  (the user's code may raise anything at other sizes)
+            return None
+        if found is None or not found.level.startswith("for every mesh"):
+            return None
+        given = concrete(base)
+        return replace(found, level=f"{found.level}, and {given.level}, with one entry of {', '.join(larger[1])} each",
+                       given=given, held=frozenset(larger[1]))
+
+    for i, groups in enumerate(groupings(base)):
+        found = attempt(groups, True) or (beyond_one_entry() if i == 0 else None)
         if found is not None:
             return found
     # Not all sizes can change, each for itself or at all: those that can, at this mesh.
@@ -340,6 +351,23 @@ def imported(model, sharded, args, mesh, wishes, meshes: int, unrolled: int = 0,
             if found is not None:
                 return found
     return concrete(base)
+
+
+def with_two_entries(base: Imported, args, held: frozenset[str]) -> tuple[Any, list[str]] | None:
+    """Arguments of which each device has two entries along the dims of which it has one, and these dims: where it has one,
+    JAX traces another program, which no other size has."""
+    splits = split_by(base)
+    of_one = [n for n in base.inputs if n not in held and base.sizes[n] > 1
+              and re.search(rf"\b{n}/", base.skeleton) and base.sizes[n] == prod(base.mesh[a] for a in splits[n])]
+    table = {n: size * (2 if n in of_one else 1) for n, size in base.sizes.items()}
+    leaves, tree = jax.tree.flatten(args)
+    return (resized(leaves, tree, base, table), of_one) if of_one else None
+
+
+def resized(leaves, tree, base: Imported, table: dict[str, int]):
+    """The arguments at other sizes of dims."""
+    return jax.tree.unflatten(tree, [jax.ShapeDtypeStruct(tuple(prod(table.get(n, 1) for n in names) for names in shape), leaf.dtype)
+                                     for leaf, shape in zip(leaves, base.parameters)])
 
 
 ALL = frozenset({"*"})  # dims

@@ -477,6 +477,7 @@ def looked_up(r: Reader, found: Val, w: Window | None) -> Val:
 
 @rule("dynamic_slice")
 def _dynamic_slice(r: Reader, eqn, vals):
+    from . import rings
     x, starts = vals[0], vals[1:]
     for p, (start, size) in enumerate(zip(starts, eqn.params["slice_sizes"])):
         if size == x.extents()[p]:
@@ -488,6 +489,9 @@ def _dynamic_slice(r: Reader, eqn, vals):
             x = found
             continue
         affine = affine_of(start)
+        if (of_ring := rings.block_read(r, x, p, affine, size)) is not None:
+            x = of_ring
+            continue
         if affine is None and size == 1:
             x = entry_at(r, x, p, plain(start))
             continue
@@ -545,12 +549,15 @@ def updated_at(r: Reader, x: Val, update: Val, p: int, at: Val) -> Val:
 
 @rule("dynamic_update_slice")
 def _update_slice(r: Reader, eqn, vals):
+    from . import rings
     x, update, *starts = vals
     at = [p for p in range(len(x.pos)) if update.extents()[p] != x.extents()[p]]
     if not at:
         return update
     if len(at) == 1 and affine_of(starts[at[0]]) is None and update.extents()[at[0]] == 1:
         return updated_at(r, x, update, at[0], starts[at[0]])
+    if len(at) == 1 and (of_ring := rings.block_written(r, x, update, at[0], affine_of(starts[at[0]]))) is not None:
+        return of_ring
     if len(at) != 1 or affine_of(starts[at[0]]) is None or affine_of(starts[at[0]]).ranks:
         raise r.problem("an update of several entries at an offset that depends on data, or one at the device's")
     (p,) = at

@@ -351,7 +351,7 @@ def of_jaxpr(closed, shapes):
 
 def compiled(function, shapes):
     """A function that is compiled quickly: it runs a few times."""
-    return jax.jit(function).lower(*shapes).compile(compiler_options={"xla_backend_optimization_level": 0})
+    return jax.jit(function).lower(*shapes).compile(compiler_options={"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False})
 
 
 def computed(function, args) -> list:

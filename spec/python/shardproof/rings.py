@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import gcd
+from typing import Any
 
 from .dims import Factor
 from .loops import carried, counts, solid_like, start
@@ -12,12 +13,15 @@ from .values import Affine, Block, Line, Val
 
 @dataclass(frozen=True)
 class Ring:
-    """A device of `axis` holds after s steps the block of the device `shift` * s before it."""
+    """A device of `axis` holds after s steps the block of the device `shift` * (s + `ahead`) before it. Where no block goes around,
+    but what is added for one, the blocks are those of the first value that is read at their numbers."""
 
     axis: str
     shift: int
     index: str  # of the block, in the text
-    block: Factor  # the dim of a block's entries
+    block: Factor | None = None  # the dim of a block's entries
+    over: Factor | None = None  # the dim that is split
+    ahead: int = 0
 
 
 def rotations(eqn, mesh: dict[str, int]) -> tuple[str, int, set[int]] | None:
@@ -33,24 +37,19 @@ def rotations(eqn, mesh: dict[str, int]) -> tuple[str, int, set[int]] | None:
             at = [i for i, v in enumerate(carries) if v is given and jaxpr.outvars[i] is sent]
             if len(at) != 1:
                 return None
-            found[at[0]] = e.params["axis_name"], dict(e.params["perm"])
-    axes = {axis if isinstance(axis, str) else axis[0] for axis, _ in found.values()}
-    shifts = {perm.get(0, 0) for _, perm in found.values()}
-    if len(axes) != 1 or len(shifts) != 1:
+            found[at[0]] = rotation(e.params, mesh)
+    if len(set(found.values())) != 1 or (of_all := next(iter(found.values()))) is None or p["length"] != mesh[of_all[0]]:
         return None
-    (axis,), (shift,) = axes, shifts
-    count = mesh[axis]
-    if p["length"] != count or gcd(shift, count) != 1 \
-            or any(perm != {j: (j + shift) % count for j in range(count)} for _, perm in found.values()):
-        return None
-    return axis, shift, set(found)
+    return (*of_all, set(found))
 
 
 def read(r: Reader, eqn, consts: list[Val], init: list[Val], xs: list[Val]) -> list[Val] | None:
     """The results of a scan that is a ring; None where it is none."""
-    found = rotations(eqn, r.dims.mesh)
-    if found is None or len(eqn.outvars) > len(init) or any(not counted(x) for x in xs):
+    if len(eqn.outvars) > len(init) or any(not counted(x) for x in xs):
         return None
+    found = rotations(eqn, r.dims.mesh)
+    if found is None:
+        return added_on_the_way(r, eqn, consts, init, xs)
     axis, shift, around = found
     init = list(init)
     for i in around:
@@ -64,7 +63,7 @@ def read(r: Reader, eqn, consts: list[Val], init: list[Val], xs: list[Val]) -> l
     over = replace(split[0], alias=0)
     (block,) = r.dims.position(r.dims.node(r.node_key("block"), over.extent))
     r._count += 1
-    ring = Ring(axis, shift, f"n{r._count}", block)
+    ring = Ring(axis, shift, f"n{r._count}", block, over)
     r.rings[ring.index] = ring
     p, place = eqn.params, r.place
     steps = {i for i in range(len(init)) if counts(p["jaxpr"].jaxpr, p["num_consts"] + i, i)
@@ -108,6 +107,84 @@ def read(r: Reader, eqn, consts: list[Val], init: list[Val], xs: list[Val]) -> l
     return results
 
 
+def sum_that_moves(p, mesh: dict[str, int]) -> tuple[int, Any, Any, tuple, int] | None:
+    """(the carry that each device adds to and sends on, what it adds, the equations that do it, (axis, shift), how many steps before
+    the end it is sent last) of a scan."""
+    jaxpr = p["jaxpr"].jaxpr
+    sent = [e for e in jaxpr.eqns if e.primitive.name == "ppermute"]
+    if len(sent) != 1 or len(sent[0].invars) != 1 or p["reverse"]:
+        return None
+    (send,) = sent
+    carries = jaxpr.invars[p["num_consts"]:p["num_consts"] + p["num_carry"]]
+
+    def used(v) -> int:
+        return sum(a is v for e in jaxpr.eqns for a in e.invars) + sum(a is v for a in jaxpr.outvars)
+
+    for i, carry in enumerate(carries):
+        last = jaxpr.outvars[i]
+        before = send.invars[0] is carry
+        taken, given = (send.outvars[0], last) if before else (carry, send.invars[0])
+        add = next((e for e in jaxpr.eqns if e.primitive.name in ("add", "add_any") and e.outvars[0] is given), None)
+        if add is None or not before and send.outvars[0] is not last or [a is taken for a in add.invars].count(True) != 1 \
+                or any(used(v) != 1 for v in {carry, taken, given, send.outvars[0]}):
+            continue
+        shift = rotation(send.params, mesh)
+        if shift is None or p["length"] != mesh[shift[0]]:
+            return None
+        term = next(a for a in add.invars if a is not taken)
+        return i, term, (send, add), shift, int(before)
+    return None
+
+
+def rotation(params, mesh: dict[str, int]) -> tuple[str, int] | None:
+    """(axis, shift) of a ppermute that brings a value to all devices in turn."""
+    names, perm = params["axis_name"], dict(params["perm"])
+    axis = names if isinstance(names, str) else names[0] if len(names) == 1 else None
+    if axis is None:
+        return None
+    count, shift = mesh[axis], perm.get(0, 0)
+    whole = gcd(shift, count) == 1 and perm == {j: (j + shift) % count for j in range(count)}
+    return (axis, shift) if whole else None
+
+
+def added_on_the_way(r: Reader, eqn, consts: list[Val], init: list[Val], xs: list[Val]) -> list[Val] | None:
+    """The results of a scan in which each device adds its term to a sum that goes around: products and their psum_scatter."""
+    p, place = eqn.params, r.place
+    found = sum_that_moves(p, r.dims.mesh)
+    if found is None:
+        return None
+    at, term, gone, (axis, shift), ahead = found
+    jaxpr = p["jaxpr"].jaxpr
+    counters = {i for i in range(len(init)) if i != at and counts(jaxpr, p["num_consts"] + i, i)
+                and init[i].literal is not None and init[i].dtype == "i32"}
+    if init[at].literal != 0 or len(counters) != len(init) - 1:
+        return None
+    r._count += 1
+    index = f"n{r._count}"
+    r.rings[index] = Ring(axis, shift, index, ahead=ahead)
+    of_term = p["jaxpr"].replace(jaxpr=jaxpr.replace(eqns=[e for e in jaxpr.eqns if not any(e is g for g in gone)], outvars=[term], debug_info=jaxpr.debug_info.with_unknown_names()))
+    outer, r.lines = r.lines, []
+    given = [step_of(r.rings[index], int(v.literal)) if i in counters else v for i, v in enumerate(init)]
+    (value,) = r.closed(of_term, [*consts, *given, *(step_of(r.rings[index], 0) for _ in xs)])
+    lines, r.lines = r.lines, outer
+    ring, r.place = r.rings[index], place
+    if ring.block is None or value.text is None or value.marks.get(axis) != "U" or len([f for f in value.dims if f == ring.block]) != 1:
+        return None
+    r._count += 1
+    name, head = f"v{r._count}", f"ring {index} over {r.spell([ring.over])} as {r.spell([ring.block])}"
+    r.lines.append(Line((name,), head, place, Block(head, lines, [], [r.use(value)])))
+
+    def whole(f: Factor) -> Factor:
+        return ring.over if f == ring.block else f
+
+    results = list(init)
+    results[at] = replace(value, text=name, pos=[tuple(map(whole, row)) for row in value.pos], dims=[*map(whole, value.dims)],
+                          marks={a: m for a, m in value.marks.items() if a != axis}, affine=None, literal=None, made=(), part=())
+    for i in counters:
+        results[i] = r.scalar(int(init[i].literal) + p["length"], "int32", [])
+    return results
+
+
 def counted(x: Val) -> bool:
     """0, 1, 2 .. along a vector."""
     return len(x.pos) == 1 and x.affine == Affine(0, (), 0, x.extents()[0], 1)
@@ -137,7 +214,9 @@ def source(r: Reader, x: Val, by: Val, floored: bool) -> Val | None:
     least = x.affine.const + sum(min(0, k) * (n - 1) for k in ranks.values())
     if not floored and least < 0:
         return None
-    if own % n != 1 or (step + ring.shift) % n or x.affine.const % n:
+    if own % n != 1 or (step + ring.shift) % n or (x.affine.const + ring.ahead * ring.shift) % n:
+        if ring.block is None:
+            raise r.problem("a sum that goes around gets the term of another block than that of the device at which it ends", "finding")
         by = ring.shift if 2 * ring.shift <= n else ring.shift - n
         raise r.problem(f"the ppermute of this ring sends {'forward' if by > 0 else 'back'} by {abs(by)}: after s steps a device "
                         f"has the block of (axis_index {'-' if by > 0 else '+'} {'' if abs(by) == 1 else f'{abs(by)} * '}s) % {n}, "
@@ -148,7 +227,7 @@ def source(r: Reader, x: Val, by: Val, floored: bool) -> Val | None:
 
 def positions(r: Reader, affine: Affine, pos, vals, name: str) -> Val | None:
     """number * block + iota: the positions of a block's entries."""
-    ring = next((ring for ring in r.rings.values() if affine.ranks == ((f"block {ring.index}", ring.block.extent),)), None)
+    ring = next((ring for ring in r.rings.values() if ring.block and affine.ranks == ((f"block {ring.index}", ring.block.extent),)), None)
     if ring is None or affine.along is None or affine.scale != 1 or affine.extent != ring.block.extent:
         return None
     pos[affine.along] = (ring.block,)
@@ -159,4 +238,60 @@ def positions(r: Reader, affine: Affine, pos, vals, name: str) -> Val | None:
     return Val(text, pos, [ring.block], "i32", made=(name, *vals))
 
 
-__all__ = ["positions", "read", "source"]
+def at_block(r: Reader, x: Val, p: int, start: Affine | None, size: int) -> tuple[Ring, Val] | None:
+    """The ring whose block stands in position p of a whole value at this start, and the value with the ring's dim there."""
+    if start is None or start.along is not None or start.const:
+        return None
+    ring = next((ring for ring in r.rings.values() if start.ranks == ((f"block {ring.index}", size),)), None)
+    if ring is None or ring.block and size != ring.block.extent or x.extents()[p] != size * r.dims.mesh[ring.axis]:
+        return None
+    x = r.solid(x, r.node_key("whole", p))
+    if len(x.pos[p]) != 1 or x.pos[p][0].axes:
+        return None
+    if ring.block is None:
+        (block,) = r.dims.position(r.dims.node(r.node_key("block"), size))
+        ring = r.rings[ring.index] = replace(ring, block=block, over=replace(x.pos[p][0], axes=(ring.axis,), extent=size, alias=0))
+    r.dims.unify(x.pos[p][0].node, ring.over.node, r.place)
+    return ring, x
+
+
+def block_read(r: Reader, x: Val, p: int, start: Affine | None, size: int) -> Val | None:
+    """x[number * size : (number + 1) * size] along p, for the number of a ring's block."""
+    found = at_block(r, x, p, start, size)
+    if found is None:
+        return None
+    ring, x = found
+    (f,) = x.pos[p]
+    (part,) = r.distinct([(ring.block,)], {r.key(g) for g in x.dims})[0]
+    dims = [part if g == f else g for g in x.dims]
+    left = " ".join(f"[{r.spell([g])}]" if g == f else r.spell([g]) for g in x.dims)
+    state = r.spell([], x.marks)
+    text = r.emit(f'read("{left} {state} -> {r.spell(dims, x.marks)}", {r.use(x)}, at={ring.index} * |{r.spell([ring.block])}|)'
+                  .replace("  ->", " ->"))
+    return replace(x, text=text, pos=[*x.pos[:p], (part,), *x.pos[p + 1:]], dims=dims, affine=None, literal=None, made=())
+
+
+def block_written(r: Reader, x: Val, update: Val, p: int, start: Affine | None) -> Val | None:
+    """x with `update` at the place of a ring's block along p."""
+    update = r.solid(update, r.node_key("block", p))
+    split_alike = [update.pos[q] if q != p and len(row) == 1 and row[0].virtual else None for q, row in enumerate(x.pos)]
+    found = at_block(r, r.with_new(x, [[row] * len(x.pos[q]) for q, row in enumerate(split_alike)]), p, start, update.extents()[p])
+    if found is None:
+        return None
+    ring, x = found
+    r.same([ring.block, *update.pos[p]])
+    to = {update.pos[p][0]: ring.block}
+    for q in range(len(x.pos)):
+        if q != p:
+            for mine, theirs in r.align([x.pos[q], update.pos[q]]):
+                r.same([mine, theirs])
+                to[theirs] = mine
+    x, update = r.ordered(x), r.ordered(r.rename(update, to))
+    marks = {**x.marks, **update.marks}
+    left = " ".join(f"[{r.spell([f])}]" if f in x.pos[p] else r.spell([f]) for f in x.dims)
+    text = r.emit(f'write("{left} {r.spell([], x.marks)}, {r.spell(update.dims, update.marks)} -> {r.spell(x.dims, marks)}", '
+                  f"{r.use(x)}, {r.use(update)}, at={ring.index} * |{r.spell([ring.block])}|)".replace(" ,", ","))
+    return replace(x, text=text, affine=None, literal=None, positive=False, marks=marks, made=())
+
+
+__all__ = ["block_read", "block_written", "positions", "read", "source"]

@@ -15,7 +15,7 @@ from jax.extend import core as jex_core
 
 from . import marked, ranks
 from .binary import call
-from .levels import Text, concrete
+from .levels import Text
 from .report import Report
 from .values import MINUS_INFINITY
 from .widened import F64, is_narrow, widened
@@ -86,8 +86,8 @@ SECOND_MOMENT = re.compile(r"nu|(^|_)v(_|$)")  # an optimizer's squares are not 
 
 
 def run_text(text: str, function: str, inputs: dict[str, np.ndarray],
-             sizes: dict[str, int]) -> list[np.ndarray] | str:
-    """The results of a function of a text, its free dims at these sizes, or why there are none."""
+             options: list[str]) -> list[np.ndarray] | str:
+    """The results of a function of a text, with options that give its free dims and axes sizes, or why there are none."""
     with tempfile.TemporaryDirectory() as folder:
         at = Path(folder)
         (at / "program.shard").write_text(text)
@@ -95,7 +95,7 @@ def run_text(text: str, function: str, inputs: dict[str, np.ndarray],
         try:
             done = call(str(at / "program.shard"), "--run", function, "--inputs",
                         str(at / "in.safetensors"), "--outputs", str(at / "out.safetensors"),
-                        *(f"--set={name}={size}" for name, size in sizes.items()), timeout=60)
+                        *options, timeout=60)
         except subprocess.TimeoutExpired:
             return "no answer in 60 s"
         if done.returncode:
@@ -210,9 +210,10 @@ def validate(text: Text, report: Report, model, sharded) -> None:
         report.checks.append("not validated: the sizes are too large to be evaluated")
         return
     inputs = inputs_for(text, report, shapes, text.names)
-    sized = text.text if text.sized else concrete(text.imported).text
     table = text.imported.sizes
-    free = {name: n for name, n in table.items() if re.search(rf"^dim {name}$", sized, re.M)}
+    options = [f"--set={name}={n}" for name, n in table.items() if re.search(rf"^dim {name}$", text.text, re.M)]
+    if axes := [a for a in text.imported.mesh if re.search(rf"^mesh.* {a}( |$)", text.text, re.M)]:
+        options.append("--mesh=" + ",".join(f"{a}={text.imported.mesh[a]}" for a in axes))
     named = {name: x.reshape([table.get(n, 1) for names in shape for n in names])
              for name, x, shape in zip(text.names, inputs, text.imported.parameters)}
     for name, _, number in text.marks:
@@ -223,10 +224,11 @@ def validate(text: Text, report: Report, model, sharded) -> None:
     for name, (array, dims) in text.imported.constants.items():
         named[name] = array.reshape([table[re.sub(r"_\d+$", "", dim)] for dim in dims])
     who = {"model": "the oracle", "sharded": "the core on threads"}
-    if report.verdict not in ("proved", "unknown"):
+    if not report.proved:  # it does not run
         del who["sharded"]
+    texts = {"model": text.text.partition("\nplan sharded ")[0] + "\n", "sharded": text.text}
     pool = ThreadPoolExecutor()  # check-sharding runs while JAX compiles
-    runs = {function: pool.submit(run_text, sized, function, named, free) for function in who}
+    runs = {function: pool.submit(run_text, texts[function], function, named, options) for function in who}
     pool.shutdown(wait=False)
     try:
         of_model, of_sharded = traced_values(model, sharded, inputs)

@@ -248,6 +248,32 @@ def test_one_entry_of_a_dim_on_each_device_is_read_as_a_plan(model, body, specs,
     assert report.proved and "device" not in report.level, report
 
 
+def heads(x, wq, wk, wv, wo, reduced=lambda y: y):
+    """The gradient of attention's weights for values, whose softmax sums over what a device has alone."""
+    def loss(wk):
+        q, k, v = (jnp.einsum("blm,mhd->blhd", x, w) for w in (wq, wk, wv))
+        s = jax.nn.softmax(jnp.einsum("blhd,bmhd->bhlm", q, k), -1)
+        return (reduced(jnp.einsum("bhlm,bmhd,hdo->blo", s, v, wo)) ** 2).sum()
+    return jax.grad(loss)(wk)
+
+
+HEADS = (P(), *[P(None, "t")] * 3, P("t")), ((4, 6, 8), *[(8, 4, 5)] * 3, (4, 5, 8))
+
+
+def test_other_sizes_are_proved_too_where_a_device_has_one_entry():
+    def body(*args):
+        return heads(*args, lambda y: lax.psum(y, "t"))
+
+    report = shardproof.prove(heads, jax.shard_map(body, mesh=AbstractMesh((4,), ("t",)), in_specs=HEADS[0], out_specs=P(None, "t")), *HEADS[1])
+    assert report.proved and report.level.startswith("for every mesh and size") and report.level.endswith("one entry of D each"), report
+
+
+def test_one_entry_of_a_dim_hides_no_missing_sum():
+    report = shardproof.prove(heads, jax.shard_map(heads, mesh=AbstractMesh((4,), ("t",)), in_specs=HEADS[0], out_specs=P(None, "t"),
+                                                   check_vma=False), *HEADS[1])
+    assert report.verdict == "refuted", report
+
+
 def test_nothing_is_assumed_of_ids_whose_quotients_are_read():
     """Queries of a device and the one key that each of them needs, of keys that all devices have."""
     def model(q, k):

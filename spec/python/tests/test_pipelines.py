@@ -3,6 +3,7 @@ import gpipe
 import jax
 import jax.numpy as jnp
 import mutations
+import programs
 import pytest
 import shardproof
 from jax import lax
@@ -128,3 +129,11 @@ def test_what_is_no_pipeline_is_named():
         gradient, mesh=mesh, in_specs=(P("p"), P()), out_specs=P("p"), check_vma=False), *ONE, meshes=1)
     assert not report.proved and "not recognised as a pipeline" in str(report), report
     assert "Gradients through ticks are not read: prove the loss" in str(report), report
+
+
+@pytest.mark.parametrize("name", ["gathered_product_of_a_loop", "contracted_product_of_a_loop", "scattered_product_sent_before",
+                                  "scattered_product_sent_after"])
+def test_products_with_blocks_that_go_around_are_proved_for_every_mesh(name):
+    pair = next(each for each in programs.PAIRS if each.name == name)
+    report = shardproof.prove(pair.model, pair.sharded(), *pair.shapes)
+    assert report.proved and " = ring " in report.text and report.level.startswith("for every mesh and size"), report

@@ -118,3 +118,98 @@ def _(q, k, v):
 @pair("causal_ring_of_negative_numbers", causal, *RING, bug="lax.rem rounds to 0: the number of a block may be below 0")
 def _(q, k, v):
     return causal_ring(q, k, v, source=lambda i, s, n: lax.rem(i - s, n))
+
+
+# Products whose blocks come, or whose sums go, around an axis while the device computes.
+
+def product(x, w):
+    return x @ w
+
+
+GATHERED = product, (P("t"), P(None, "t")), P(None, "t"), (8, 6), (6, 12)
+CONTRACTED = product, (P("d", "t"), P(None, "t")), P("d", "t"), (4, 8), (8, 12)
+SCATTERED = product, (P(None, "t"), P("t")), P("t"), (8, 12), (12, 6)
+
+
+def gathered_product(x, w, by=1, source=lambda i, s, n: (i - s) % n):
+    n, i, rows = lax.axis_size("t"), lax.axis_index("t"), x.shape[0]
+
+    def step(s, carry):
+        x, y = carry
+        return sent(x, by), lax.dynamic_update_slice(y, x @ w, (source(i, s, n) * rows, 0))
+    return lax.fori_loop(0, n, step, (x, jnp.zeros((n * rows, w.shape[1]))))[1]
+
+
+@pair("gathered_product_of_a_loop", *GATHERED)
+def _(x, w):
+    return gathered_product(x, w)
+
+
+@pair("gathered_product_backwards", *GATHERED)
+def _(x, w):
+    return gathered_product(x, w, -1, lambda i, s, n: (i + s) % n)
+
+
+@pair("gathered_product_of_the_other_way", *GATHERED, bug="C13 each block is written where that of the other way belongs")
+def _(x, w):
+    return gathered_product(x, w, -1)
+
+
+@pair("gathered_product_in_one_place", *GATHERED, bug="each block is written at the device's own place")
+def _(x, w):
+    return gathered_product(x, w, source=lambda i, s, n: i)
+
+
+def contracted_product(x, w, ahead=0):
+    n, i, rows = lax.axis_size("t"), lax.axis_index("t"), x.shape[1]
+
+    def step(carry, s):
+        x, y = carry
+        y = y + x @ lax.dynamic_slice_in_dim(w, (i - s + ahead) % n * rows, rows, 0)
+        return (sent(x), y), None
+    return lax.scan(step, (x, jnp.zeros((x.shape[0], w.shape[1]))), jnp.arange(n))[0][1]
+
+
+@pair("contracted_product_of_a_loop", *CONTRACTED)
+def _(x, w):
+    return contracted_product(x, w)
+
+
+@pair("contracted_product_with_other_rows", *CONTRACTED, bug="the rows of the weight are those of the next device's block")
+def _(x, w):
+    return contracted_product(x, w, 1)
+
+
+def scattered_product(x, w, ahead=1, last=True, by=1):
+    """With `last` the sum is sent after each device has added to it, else before."""
+    n, i, rows = lax.axis_size("t"), lax.axis_index("t"), x.shape[0] // lax.axis_size("t")
+
+    def step(total, s):
+        term = lax.dynamic_slice_in_dim(x, (i - by * (s + ahead)) % n * rows, rows, 0) @ w
+        return (sent(total + term, by) if last else sent(total, by) + term), None
+    return lax.scan(step, jnp.zeros((rows, w.shape[1])), jnp.arange(n))[0]
+
+
+@pair("scattered_product_sent_before", *SCATTERED)
+def _(x, w):
+    return scattered_product(x, w, last=False)
+
+
+@pair("scattered_product_sent_after", *SCATTERED)
+def _(x, w):
+    return scattered_product(x, w, 0)
+
+
+@pair("scattered_product_backwards", *SCATTERED)
+def _(x, w):
+    return scattered_product(x, w, last=False, by=-1)
+
+
+@pair("scattered_product_of_a_step_before", *SCATTERED, bug="the sum ends one device too early")
+def _(x, w):
+    return scattered_product(x, w, 0, last=False)
+
+
+@pair("scattered_product_of_a_step_after", *SCATTERED, bug="the sum ends one device too late")
+def _(x, w):
+    return scattered_product(x, w)
