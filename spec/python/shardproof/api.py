@@ -84,7 +84,7 @@ def prove(model: Callable, sharded: Any = None, *args: Any, mesh: Any = None, di
     if apart:
         return refused(apart, model, sharded, args, sizes, time.perf_counter() - start)
     report, sizes = by_plan(model, sharded, args, sizes, dims, meshes, keep, timeout, validate)
-    stopped = report.verdict == "unknown" and (any(each.code.startswith("J") for each in report.errors) or report.errors and all(
+    stopped = report.verdict == "unknown" and (" = ring " in report.text or any(each.code.startswith("J") for each in report.errors) or report.errors and all(
         re.match("E0[23]", each.code) for each in report.errors))  # what a device has alone has no type
     if stopped and sizes and not differ(report):
         found = by_device(model, sharded, args, sizes, dims, meshes, timeout, validate)

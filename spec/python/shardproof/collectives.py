@@ -9,6 +9,7 @@ from . import advice, candidates, firsts, flags, pipelines
 from .dims import Factor, ImportProblem, Position, spread
 from .ranks import positions_and_axes
 from .reader import Reader
+from .rolled import rolled
 from .rules import RULES, rule
 from .values import Affine, Val, number
 
@@ -66,7 +67,7 @@ def _shard_map(r: Reader, eqn, vals: list[Val]) -> list[Val]:
     args = [placed(r, v, s) for v, s in zip(vals, eqn.params["in_specs"])]
     r.outer = False
     try:
-        results = pipelines.read(r, eqn, args) or r.closed(eqn.params["jaxpr"], args)
+        results = pipelines.read(r, eqn, args) or r.closed(loops_of(r, eqn.params["jaxpr"]), args)
     except ImportProblem as problem:
         if problem.kind == "unsupported" and r.no_pipeline:
             if r.no_pipeline.kind == "unsupported":
@@ -75,6 +76,13 @@ def _shard_map(r: Reader, eqn, vals: list[Val]) -> list[Val]:
         raise
     r.outer = True
     return [out_placed(r, v, s) for v, s in zip(results, eqn.params["out_specs"])]
+
+
+def loops_of(r: Reader, inner):
+    """The body of a shard_map with scans for the rings that it writes out, where they are to be read."""
+    jaxpr = getattr(inner, "jaxpr", inner)
+    found = rolled(jaxpr, r.dims.mesh) if r.dims.rolls else jaxpr
+    return inner if found is jaxpr else found if inner is jaxpr else inner.replace(jaxpr=found)
 
 
 def out_placed(r: Reader, val: Val, spec) -> Val:

@@ -56,6 +56,7 @@ class Dims:
         self.carried: dict[object, list[dict[str, str]]] = {}  # states of the carries of loops
         self.masked: dict[object, list] = {}  # and whether they depend on the -inf of masks
         self.changed = False
+        self.rolls = False  # rings that Python writes out are read as scans
 
     def node(self, key: object, size: int) -> int:
         """The node of this key, the same in every pass."""

@@ -14,6 +14,7 @@ from jax.sharding import AbstractMesh, AxisType
 from .dims import Again, Dims, ImportProblem
 from .places import first_use, place_of
 from .reader import RANDOM, Reader, dtype_name
+from .rolled import rolled
 from .values import MINUS_INFINITY, Val, printed
 
 
@@ -198,11 +199,36 @@ class Imported:
     constants: dict[str, Any] = field(default_factory=dict)  # parameters of both: arrays, with their indices
     model: Any = None  # closed jaxprs
     sharded: Any = None
+    rolled: bool = False  # steps that Python writes out are a loop in it
 
 
 def import_pair(model: Traced, sharded: Traced, wishes: list[list[str] | None], unrolled: int = 0) -> Imported:
+    """Reads both programs: rings that Python writes out as scans, if they can be read so."""
+    if writes_out_a_ring(sharded.jaxpr.jaxpr, sharded.mesh):
+        try:
+            return replace(settled(model, sharded, wishes, unrolled, True), rolled=True)
+        except ImportProblem as problem:
+            try:
+                return settled(model, sharded, wishes, unrolled, False)
+            except ImportProblem as other:
+                raise (problem if problem.kind == "finding" else other) from problem
+    return settled(model, sharded, wishes, unrolled, False)
+
+
+def writes_out_a_ring(jaxpr, mesh: dict[str, int]) -> bool:
+    """Whether the body of a shard_map is another one with a scan for its ppermutes."""
+    for eqn in jaxpr.eqns:
+        for inner in jex_core.jaxprs_in_params(eqn.params):
+            inner = getattr(inner, "jaxpr", inner)
+            if rolled(inner, mesh) is not inner if eqn.primitive.name == "shard_map" else writes_out_a_ring(inner, mesh):
+                return True
+    return False
+
+
+def settled(model: Traced, sharded: Traced, wishes, unrolled: int, rolls: bool) -> Imported:
     """Reads both programs until nothing more is learnt about their dims."""
     dims = Dims(sharded.mesh)
+    dims.rolls = rolls
     for _ in range(60):
         dims.changed = False
         dims.names = {}

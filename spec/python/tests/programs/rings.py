@@ -213,3 +213,108 @@ def _(x, w):
 @pair("scattered_product_of_a_step_after", *SCATTERED, bug="the sum ends one device too late")
 def _(x, w):
     return scattered_product(x, w)
+
+
+# The same, with steps that Python writes out.
+
+def steps_of(q, k, v, count=None, source=lambda i, s, n: (i - s) % n):
+    n, i, block = lax.axis_size("t"), lax.axis_index("t"), q.shape[1]
+    mine, own = i * block + jnp.arange(block), nothing(q)
+    for s in range(count or n):
+        theirs = source(i, s, n) * block + jnp.arange(block)
+        scores = jnp.einsum("bld,bmd->blm", q, k) / q.shape[2] ** 0.5
+        own = added(own, jnp.where(mine[:, None] >= theirs[None, :], scores, -1e10), v)
+        if s < n - 1:
+            k, v = sent(k), sent(v)
+    return own[2] / own[1][..., None]
+
+
+@pair("causal_steps", causal, *RING)
+def _(q, k, v):
+    return steps_of(q, k, v)
+
+
+@pair("causal_steps_one_short", causal, *RING, bug="the last block is left out")
+def _(q, k, v):
+    return steps_of(q, k, v, lax.axis_size("t") - 1)
+
+
+@pair("causal_steps_of_the_other_way", causal, *RING, bug="the mask is of the blocks that go the other way")
+def _(q, k, v):
+    return steps_of(q, k, v, source=lambda i, s, n: (i + s) % n)
+
+
+@pair("causal_steps_with_another_last", causal, *RING, bug="the mask of the last step is of the device's own block")
+def _(q, k, v):
+    return steps_of(q, k, v, source=lambda i, s, n: (i - s % (n - 1)) % n)
+
+
+@pair("gathered_product_of_the_tutorial", *GATHERED)
+def _(x, w):
+    n, i, rows = lax.axis_size("t"), lax.axis_index("t"), x.shape[0]
+    y = jnp.zeros((n * rows, w.shape[1]))
+    for s in range(n - 1):
+        following = sent(x)
+        y = lax.dynamic_update_slice(y, x @ w, ((i - s) % n * rows, 0))
+        x = following
+    return lax.dynamic_update_slice(y, x @ w, ((i - (n - 1)) % n * rows, 0))
+
+
+def scattered_steps(x, w, last=0):
+    n, i, rows = lax.axis_size("t"), lax.axis_index("t"), x.shape[0] // lax.axis_size("t")
+    total = jnp.zeros((rows, w.shape[1]))
+    for s in range(n):
+        if s:
+            total = sent(total)
+        total = total + lax.dynamic_slice_in_dim(x, (i - s - 1 + last) % n * rows, rows, 0) @ w
+    return total
+
+
+@pair("scattered_product_of_steps", *SCATTERED)
+def _(x, w):
+    return scattered_steps(x, w)
+
+
+@pair("scattered_product_of_steps_off_by_one", *SCATTERED, bug="the sum ends one device too early")
+def _(x, w):
+    return scattered_steps(x, w, 1)
+
+
+@pair("scattered_product_begun_with_its_number", product, *SCATTERED[1:], bug="the sum begins with the device's number, which goes around")
+def _(x, w):
+    n, i, rows = lax.axis_size("t"), lax.axis_index("t"), x.shape[0] // lax.axis_size("t")
+    total = jnp.zeros((rows, w.shape[1])) + i
+    for s in range(n):
+        if s:
+            total = sent(total)
+        total = total + lax.dynamic_slice_in_dim(x, (i - s - 1) % n * rows, rows, 0) @ w
+    return total
+
+
+def squares(x, w):
+    return x ** 2 @ w
+
+
+def contracted_steps(x, w, power=lambda s, n: 2):
+    """The sums after each step."""
+    n, i, rows = lax.axis_size("t"), lax.axis_index("t"), x.shape[1]
+    sums = [jnp.zeros((x.shape[0], w.shape[1]))]
+    for s in range(n):
+        sums.append(sums[-1] + x ** power(s, n) @ lax.dynamic_slice_in_dim(w, (i - s) % n * rows, rows, 0))
+        x = sent(x)
+    return sums
+
+
+@pair("contracted_squares_of_steps", squares, *CONTRACTED[1:])
+def _(x, w):
+    return contracted_steps(x, w)[-1]
+
+
+@pair("contracted_squares_and_a_cube", squares, *CONTRACTED[1:], bug="the last block is cubed")
+def _(x, w):
+    return contracted_steps(x, w, lambda s, n: 3 if s == n - 1 else 2)[-1]
+
+
+@pair("contracted_squares_of_the_step_before", squares, *CONTRACTED[1:], bug="the sum without the last block")
+def _(x, w):
+    return contracted_steps(x, w)[-2]
