@@ -56,18 +56,28 @@ SourceRange place_of(const ir::Function& plan, const lower::Comparison& compared
   return plan.return_range.file >= 0 ? plan.return_range : plan.name_range;
 }
 
-/// Whether the algebra found an earlier place in a plan with a pipeline: of two mistakes in its
-/// body, the numbers show the value in which both meet.
-bool in_a_pipeline(const ir::Function& plan, const SourceRange& compared,
-                   const SourceRange& first) {
-  return plan.uses_loops_undecided && compared.file == first.file && compared.begin < first.begin;
+/// Whether the algebra's place in a plan with a loop is better: it is earlier, where the numbers
+/// may show a value that depends on the wrong one; or it is the whole loop, and they show its end.
+bool better_in_a_loop(const ir::Function& plan, const SourceRange& compared,
+                      const FirstWrong& first) {
+  if (first.repair || compared.file != first.range.file) return false;
+  const bool around = compared.begin <= first.range.begin && first.range.end <= compared.end;
+  return (plan.uses_loops_undecided && compared.end <= first.range.begin) ||
+         (first.last_of_a_loop && around);
 }
 
 /// Reports the line at which numbers go wrong. The algebra's words, if it compared other values,
 /// are about these.
 void add_line(const ir::Program& program, const FirstWrong& first,
               const lower::Comparison& compared, Diagnostic& diagnostic) {
+  const bool same = diagnostic.range == first.range;
   diagnostic.range = first.range;
+  if (first.repair) {
+    const std::string& words = first.repair->words;
+    if (!first.repair->edits.empty())
+      diagnostic.fixes.push_back({"write it " + words, first.repair->edits, false, "", true});
+    if (!first.meant && !same) diagnostic.label = "the numbers are right " + words;
+  }
   if (!first.meant) return;
   const ir::Function& model = program.functions.at(first.meant->function);
   const Name& name = model.values.at(first.meant->value).name;
@@ -90,7 +100,7 @@ Diagnostic difference(const ir::Program& program, size_t plan, const lower::Comp
                        model_result(program, function, compared.result);
   diagnostic.label = compared.difference ? compared.difference->text : "differs from the model";
   const auto& first = refutation.first_wrong;
-  if (first && first->range.file >= 0 && !in_a_pipeline(function, diagnostic.range, first->range))
+  if (first && first->range.file >= 0 && !better_in_a_loop(function, diagnostic.range, *first))
     add_line(program, *first, compared, diagnostic);
   for (std::string& call : calls_that_differ(program, plan))
     diagnostic.details.push_back(std::move(call));

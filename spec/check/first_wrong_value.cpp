@@ -8,6 +8,7 @@
 #include "oracle/tape.h"
 #include "spec/check/claim.h"
 #include "spec/check/cost_of_run.h"
+#include "spec/check/points.h"
 #include "spec/check/points_to_refute.h"
 #include "spec/denote/array.h"
 #include "spec/denote/evaluate.h"
@@ -23,7 +24,7 @@ using Trace = std::map<ValueAt, Values>;
 
 constexpr double most_of_a_trace = 1e6;  ///< numbers computed to trace a plan
 /// Seconds of all replacements together, as estimated: the same on each machine.
-constexpr double most_of_replacements = 0.5;
+constexpr double most_of_replacements = 0.5, most_of_repairs = 0.5;
 
 /// Entry by entry: a mask of -1e10 must not hide the other entries.
 bool agree(const Numbers& a, const Numbers& b) {
@@ -171,10 +172,38 @@ class LineSearch {
       if (agree(results[i], claimed_[i])) right_.push_back(i);
   }
 
+  /// The model's result in place of the result itself, or of a value that becomes it unchanged, is
+  /// right whatever is wrong; and what leaves other results wrong may be one of two that are. There
+  /// a small change of the plan names the line, if one is right.
   std::optional<FirstWrong> run() {
     const ValueAt last{plan_, own().returned.at(result_)};
     order(plan_);
     reach(last);
+    auto found = first_wrong(last);
+    const bool news = found && found->meant && !becomes(found->own, last) && !of_a_loop(found->own);
+    if (news && found->right == claimed_.size()) return found;
+    if (news) all_right_ = true;
+    RepairSearch search{program_, plan_, result_, suspects(), {}, {}, {}, {}};
+    search.read_by_suspects = read_by(search.suspects);
+    search.right = [&](const ir::Program& changed) { return right_when(changed); };
+    search.ended = [&] { return spent_on_repairs_ > most_of_repairs; };
+    if (found && !of_a_loop(found->own)) search.likely = found->range;
+    const auto repair = find_repair(search);
+    const bool inside = found && repair && found->range.begin <= repair->range.begin &&
+                        repair->range.end <= found->range.end && !of_a_loop(found->own);
+    if (inside) {
+      if (ends_a_loop(found->own, last)) found->repair = repair;
+      return found;
+    }
+    if (!repair && found) found->last_of_a_loop = !news && ends_a_loop(found->own, last);
+    if (!repair) return found;
+    FirstWrong changed{last, {}, repair->range, {}};
+    changed.repair = *repair;
+    return changed;
+  }
+
+ private:
+  std::optional<FirstWrong> first_wrong(const ValueAt& last) {
     if (reached_.empty()) return std::nullopt;
     std::vector<ValueAt> origins, others;
     for (const ValueAt& v : in_order(reached_)) {
@@ -195,7 +224,94 @@ class LineSearch {
     return std::nullopt;
   }
 
- private:
+  /// Whether `later` is `v`, perhaps gathered, cast or as the last value of a loop.
+  bool becomes(const ValueAt& v, ValueAt later) const {
+    while (!(v == later)) {
+      const auto found = at_.find(later);
+      if (found == at_.end()) return false;
+      const ir::Instr& instr = *found->second;
+      if (const ir::Block* body = body_of(instr.op)) {
+        std::vector<ir::ValueId> ends = body->next;
+        ends.insert(ends.end(), body->emit.begin(), body->emit.end());
+        const auto place = std::find(instr.results.begin(), instr.results.end(), later.value);
+        later.value = ends.at(static_cast<size_t>(place - instr.results.begin()));
+      } else if (instr.operands.size() == 1 && passes_on(instr.op)) {
+        later.value = instr.operands[0];
+      } else {
+        return false;
+      }
+    }
+    return true;
+  }
+  /// Whether it is what a loop ends with, and not all that it is computed from is the model's.
+  bool ends_a_loop(const ValueAt& v, const ValueAt& last) const {
+    const std::vector<ir::Instr>& instrs = own().body.instrs;
+    const std::set<ValueAt> needs = needed(v);
+    return becomes(v, last) &&
+           std::any_of(instrs.begin(), instrs.end(),
+                       [](const ir::Instr& instr) { return body_of(instr.op); }) &&
+           std::any_of(needs.begin(), needs.end(),
+                       [&](const ValueAt& need) { return reached_.contains(need); });
+  }
+  bool of_a_loop(const ValueAt& v) const {
+    const auto found = at_.find(v);
+    return found != at_.end() && body_of(found->second->op);
+  }
+  static bool passes_on(const ir::Op& op) {
+    return std::holds_alternative<ir::Collective>(op) || std::holds_alternative<ir::Cast>(op) ||
+           std::holds_alternative<ir::Ascribe>(op) || std::holds_alternative<ir::Save>(op) ||
+           std::holds_alternative<ir::Rearrange>(op);
+  }
+  /// The values that the model does not have, and what they are written with in one expression.
+  void add_suspect(const ValueAt& v, std::set<ir::ValueId>& values) const {
+    if (v.function != plan_ || !at_.contains(v) || !values.insert(v.value).second) return;
+    for (const ValueAt& need : needed(v))
+      if (function_of(need).values.at(need.value).name.empty()) add_suspect(need, values);
+  }
+  std::set<ir::ValueId> suspects() const {
+    std::set<ir::ValueId> values;
+    for (const ValueAt& v : reached_) add_suspect(v, values);
+    return values;
+  }
+
+  std::set<ir::ValueId> read_by(const std::set<ir::ValueId>& suspects) const {
+    std::set<ir::ValueId> values;
+    for (ir::ValueId v : suspects)
+      for (const ValueAt& need : needed({plan_, v}))
+        if (need.function == plan_ && at_.contains(need) && !suspects.contains(need.value))
+          values.insert(need.value);
+    return values;
+  }
+
+  /// Whether the changed plan gives the claimed results, at other inputs too.
+  bool right_when(const ir::Program& changed) {
+    spent_on_repairs_ += of_a_run_;
+    const auto are_right = [&](const Values& inputs, const Values& claimed) {
+      const Values now = denote::evaluate<double>(changed, plan_, sizes_, inputs);
+      const auto is_right = [&](size_t result) {
+        return agree(now.at(result), claimed.at(result));
+      };
+      const std::vector<double>& wanted = claimed.at(result_).data;
+      const bool zero =
+          std::all_of(wanted.begin(), wanted.end(), [](double x) { return std::abs(x) < 1e-9; });
+      for (size_t r = 0; all_right_ && r < claimed.size(); ++r)
+        if (!is_right(r)) return false;
+      return !zero && is_right(result_) && std::all_of(right_.begin(), right_.end(), is_right);
+    };
+    try {
+      if (!are_right(inputs_, claimed_)) return false;
+      if (own().implements_grad) return true;
+      if (elsewhere_.empty()) {
+        constexpr unsigned seed = 4711;
+        elsewhere_ = random_inputs(program_, own(), sizes_, seed, Draw::mixed);
+        claimed_elsewhere_ = denote::evaluate<double>(program_, *own().model, sizes_, elsewhere_);
+      }
+      return are_right(elsewhere_, claimed_elsewhere_);
+    } catch (const std::exception&) {
+      return false;  // a change that has no value
+    }
+  }
+
   enum class Kind { same, any };
 
   const ir::Function& own() const { return program_.functions.at(plan_); }
@@ -267,7 +383,12 @@ class LineSearch {
       for (ir::ValueId v : inside.operands) read_.insert({function, v});
     });
     for (ir::ValueId v : ring.body->next) ends_.insert({function, v});
-    for (ir::ValueId v : instr.operands) begins_.insert({function, v});
+    for (ir::ValueId v : instr.operands) add_begin({function, v});
+  }
+  void add_begin(const ValueAt& v) {
+    if (begins_.insert(v).second)
+      for (const ValueAt& part : needed(v))
+        if (function_of(part).values.at(part.value).name.empty()) add_begin(part);
   }
   const Blocks* blocks(const ValueAt& v) const {
     const auto found = blocks_.find(v);
@@ -361,7 +482,7 @@ class LineSearch {
   /// or any.
   std::optional<FirstWrong> operand_of(const ValueAt& v, Kind kind) {
     for (const ValueAt& operand : in_order(needed(v))) {
-      if (reached_.contains(operand) || blocks(operand)) continue;
+      if (reached_.contains(operand) || (kind == Kind::any && blocks(operand))) continue;
       auto found = replacement(operand, of_model_, kind);
       const bool only = needed(operand).size() == 1;  // a cast or collective: look through it
       auto earlier = found || only ? operand_of(operand, found ? Kind::same : kind) : std::nullopt;
@@ -438,11 +559,16 @@ class LineSearch {
     return instr && !instr->place.inner && std::holds_alternative<ir::Number>(instr->op);
   }
 
-  /// Which op computes the value; 0 for a parameter or carry.
+  /// Which op computes the value, of conditions which comparison; 0 for a parameter or carry.
   size_t op_of(const ValueAt& v) const {
     if (is_gradient(v)) return 0;
     const ir::Instr* instr = defining_instr(function_of(v).body, v.value);
-    return instr ? instr->op.index() + 1 : 0;
+    if (!instr) return 0;
+    // A condition is not meant for another: where one holds everywhere, both together do as well.
+    const auto* binary = std::get_if<ir::Binary>(&instr->op);
+    const bool condition = binary && type(v).dtype == Dtype::boolean;
+    return instr->op.index() + 1 +
+           (condition ? (static_cast<size_t>(binary->fn) + 1) * std::variant_size_v<ir::AnyOp> : 0);
   }
 
   SourceRange range(const ValueAt& v) const {
@@ -487,11 +613,13 @@ class LineSearch {
   std::map<ValueAt, std::set<const ir::Instr*>> readers_;
   std::map<ValueAt, std::set<ValueAt>> arguments_;  ///< of the calls of parts
   std::map<ValueAt, std::set<ValueAt>> needs_;
-  std::map<ValueAt, Blocks> blocks_;     ///< of values in the body of a ring
-  std::set<ValueAt> begins_, ends_;      ///< of the carries of rings
-  std::set<ValueAt> read_;               ///< in the body of a ring
-  std::set<ValueAt> visited_, reached_;  ///< not in the model, on the way to the result
-  double of_a_run_, spent_ = 0;          ///< estimated seconds
+  std::map<ValueAt, Blocks> blocks_;      ///< of values in the body of a ring
+  std::set<ValueAt> begins_, ends_;       ///< of the carries of rings
+  std::set<ValueAt> read_;                ///< in the body of a ring
+  std::set<ValueAt> visited_, reached_;   ///< not in the model, on the way to the result
+  bool all_right_ = false;                ///< whether a change must make all results right
+  Values elsewhere_, claimed_elsewhere_;  ///< other inputs, and the model's results there
+  double of_a_run_, spent_ = 0, spent_on_repairs_ = 0;  ///< estimated seconds
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "spec/check/repair.h"
 #include "spec/denote/denote.h"
 #include "spec/ir/program.h"
 
@@ -24,6 +25,10 @@ struct FirstWrong {
   bool same_order = false;       ///< of the dims of both, which are no constants
   bool of_gradient = false;      ///< what is meant is the gradient of that value
   size_t right = 0;              ///< results that are right with what is meant
+  /// Its loop has no other values than it, and what it is computed from may be wrong too.
+  bool last_of_a_loop = false;
+  std::optional<Repair> repair =
+      {};  ///< a change that makes the results right; its `range` is this
 };
 
 /// The first value of the plan on the way to `result` that makes it right if a value of the model

@@ -2,7 +2,7 @@
 // value the same name.
 #include <gtest/gtest.h>
 
-#include "spec/check/check.h"
+#include "spec/check/expect_line.h"
 
 namespace shardproof {
 namespace lines_of_errors_test {
@@ -49,39 +49,6 @@ plan layer_t implements layer(x: f32[B/d L/t M], ln1 ln2: f32[M], w_q w_o: f32[M
     return r + psum_scatter("B/d L M {U_t} -> B/d L/t M", y)
 }
 )";
-
-/// The lines of the errors, as text.
-std::vector<std::string> lines_of_errors(const std::string& text) {
-  Sources sources;
-  const FileReader reader = [&](const std::string& path) {
-    return path == "a.shard" ? std::optional(text) : std::nullopt;
-  };
-  CheckOptions options;
-  options.patience = 20;
-  const CheckedProgram checked = check(sources, "a.shard", reader, options);
-  std::vector<std::string> lines;
-  for (const PlanReport& plan : checked.plans())
-    for (const Diagnostic& each : plan.diagnostics) {
-      if (each.severity != Severity::error || each.range.file < 0) continue;
-      const size_t begin = text.rfind('\n', each.range.begin) + 1;
-      lines.push_back(text.substr(begin, text.find('\n', begin) - begin));
-    }
-  return lines;
-}
-
-struct Change {
-  std::string from, to;  ///< the last occurrence of `from`
-};
-
-/// The changed line is the one that is reported.
-void expect_own_line(std::string text, const Change& change) {
-  const size_t at = text.rfind(change.from);
-  ASSERT_NE(at, std::string::npos) << change.from;
-  text.replace(at, change.from.size(), change.to);
-  const size_t begin = text.rfind('\n', at) + 1;
-  const std::string own = text.substr(begin, text.find('\n', begin) - begin);
-  EXPECT_EQ(lines_of_errors(text), std::vector<std::string>{own}) << change.from;
-}
 
 TEST(LinesOfErrors, ARightLayerHasNone) { EXPECT_TRUE(lines_of_errors(layer).empty()); }
 

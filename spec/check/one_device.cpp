@@ -22,7 +22,7 @@ class Rewriter {
           },
           instr.op);
       if (auto* size = std::get_if<ir::SizeOf>(&instr.op); size && size->axis)
-        instr.op = number(sizes_.axis(size->name));
+        instr.op = number(sizes_.axis(size->name), "|" + size->name + "|");
       if (auto* permute = std::get_if<ir::Ppermute>(&instr.op)) roll(instr, *permute, instrs);
       if (auto* ring = std::get_if<ir::Ring>(&instr.op)) give_block_its_size(*ring);
       instrs.push_back(instr);
@@ -36,8 +36,10 @@ class Rewriter {
   }
 
  private:
-  static ir::Number number(int64_t value) {
+  /// `name`: what is written for it.
+  static ir::Number number(int64_t value, const std::string& name = {}) {
     ir::Number result;
+    result.constant = name;
     result.text = std::to_string(value);
     result.value = static_cast<double>(value);
     return result;

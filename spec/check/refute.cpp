@@ -425,6 +425,15 @@ bool have_sizes_of_their_own(const denote::Sizes& sizes) {
                      [&](const auto& axis) { return all.count(axis.second) == 1; });
 }
 
+/// Larger dims where one has the size of an axis: a block of one entry, or as many blocks as
+/// entries, would hide what is wrong.
+denote::Sizes apart_from_axes(denote::Sizes sizes) {
+  for (const auto& [axis, extent] : sizes.mesh)
+    for (auto& [dim, size] : sizes.dims)
+      if (size == extent) size += extent;
+  return sizes;
+}
+
 /// Looks for the first wrong value of a plan that names the size of an axis: at sizes that tell the
 /// axes apart from the dims, if the plan differs at such.
 std::optional<FirstWrong> first_wrong_on_a_mesh(const ir::Program& program, size_t plan,
@@ -433,17 +442,26 @@ std::optional<FirstWrong> first_wrong_on_a_mesh(const ir::Program& program, size
   const auto there = [&](const denote::Sizes& sizes, const Inputs& inputs) {
     return first_wrong_value(at_mesh_sizes(program, sizes), plan, sizes, result, inputs);
   };
-  int tried = have_sizes_of_their_own(at.sizes) ? 3 : 0;
+  if (have_sizes_of_their_own(at.sizes)) return there(at.sizes, seen.inputs);
+  const bool gradient = program.functions.at(plan).implements_grad;  // its numbers are dear
+  CostOfRun cost(program);
+  std::vector<std::pair<double, Point>> apart;
   for (const Point& point : all) {
-    if (tried == 3) break;
-    const auto sizes = divided(program, plan, point.sizes);
-    if (point.of_number || !sizes || !have_sizes_of_their_own(*sizes)) continue;
-    ++tried;
-    Point apart = point;
-    apart.sizes = *sizes;
-    const auto found = difference_at(program, plan, apart);
+    if (point.of_number) continue;
+    const auto sizes =
+        divided(program, plan, gradient ? point.sizes : apart_from_axes(point.sizes));
+    if (!sizes || !have_sizes_of_their_own(*sizes)) continue;
+    apart.push_back({cost.at(plan, *sizes).numbers, point});
+    apart.back().second.sizes = *sizes;
+  }
+  std::stable_sort(apart.begin(), apart.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  constexpr size_t most = 3;
+  for (size_t i = 0; i < std::min(apart.size(), most); ++i) {
+    const Point& point = apart[i].second;
+    const auto found = difference_at(program, plan, point);
     if (found && differs(found->plan.at(result), found->claimed.at(result), found->noise))
-      return there(apart.sizes, found->inputs);
+      return there(point.sizes, found->inputs);
   }
   return there(at.sizes, seen.inputs);
 }

@@ -148,7 +148,7 @@ TEST(FixOfAMistake, ProvesThePlan) {
       {"e0401_call_left_out.shard", ""},
       {"e0401_other_operand.shard", "compute it as `shares` does"},
       {"e0401_softmax_over_queries.shard", "compute it as `f` does"},
-      {"e0402_gradient_mean.shard", "leave out `|d|`"},
+      {"e0402_gradient_mean.shard", "write it without `/ |d|`"},
       {"e0402_scaled_record.shard", ""},
       {"e0103_gradients.shard", ""},
       {"../syntax/wrt_without_comma.shard", "insert the comma"},
