@@ -105,15 +105,17 @@ Nf Engine::indicator(AtomKind kind, Nf e) {
     if (eq && !c.is_integer()) return indicator_cache[key] = zero;
     p = add(rest, number(eq ? c : Rational(c.ceil())));
   }
-  if (at_least(p, 1) || (eq && at_least(scale(p, -1), 1))) {
+  const Nf turned = scale(p, -1);
+  const auto lowest = [&](Nf u) { return bounds_of(u).low.value_or(Rational(-1)); };
+  const auto above_zero = [&](Nf u) { return at_least(u, 1) || lowest(u).sign() > 0; };
+  if (above_zero(p) || (eq && above_zero(turned))) {
     result = zero;
-  } else if (!eq && at_least(scale(p, -1), 0)) {
+  } else if (!eq && (at_least(turned, 0) || lowest(turned).sign() >= 0)) {
     result = one;
   } else if (std::optional<Nf> split; whole && (split = split_radix(kind, p))) {
     result = *split;
   } else if (eq) {
-    Nf opposite = scale(p, -1);
-    result = of_atom(atom({kind, 0, {std::min(p, opposite)}}));
+    result = of_atom(atom({kind, 0, {std::min(p, turned)}}));
   } else {
     Rational c;
     reduce_constant(*this, p, &c);

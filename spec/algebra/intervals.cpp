@@ -43,10 +43,13 @@ void Engine::declare_bound(Nf gap, bool strict) {
   const Mono& m = factors(moving->mono);
   if (m.size() != 1 || !m[0].exponent.is_one() || atoms[m[0].atom].kind != AtomKind::app) return;
   if (!every_entry(m[0].atom)) return;
-  const Rational limit = -constant / moving->coef;
+  Rational limit = -constant / moving->coef;
   strict = strict || fault == Fault::closed_bound;
+  const bool from_below = moving->coef.sign() > 0;
+  if (const Rational one_ = 1; strict && limit.is_integer() && integer(of_atom(m[0].atom)))
+    limit = from_below ? limit + one_ : limit - one_, strict = false;
   Interval own;
-  if (moving->coef.sign() > 0)
+  if (from_below)
     own.low = limit, own.above = strict;
   else
     own.high = limit, own.below = strict;
@@ -54,6 +57,7 @@ void Engine::declare_bound(Nf gap, bool strict) {
   known = both(known, own);
   forget_facts();
   pow_cache.clear();
+  indicator_cache.clear();
 }
 
 /// Rational bounds of exp u and log u, from 1 + u <= exp u and 1 - 1/u <= log u <= u - 1.

@@ -48,7 +48,10 @@ static std::pair<Nf, Nf> sides(Engine& g, Nf e) {
       right = g.add(right, g.monomial(t.mono, -t.coef));
     else
       left = g.add(left, g.monomial(t.mono, t.coef));
-  return {left, right};
+  if (right != g.zero) return {left, right};
+  for (const Term& t : Poly(g.terms(e)))  // y = -100, not 100 + y = 0
+    if (g.factors(t.mono).empty()) right = g.number(-t.coef);
+  return {g.add(left, right), right};
 }
 
 /// A tensor that an opaque function takes: `w` where the binders are the indices of w in order.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "oracle/disturbed.h"
+#include "oracle/huge.h"
 #include "spec/check/requirements.h"
 
 namespace shardproof {
@@ -155,6 +156,12 @@ bool finite_by_rounding(const PointOfPlan& point, const Evaluation& evaluate, si
             disturbed(point, unit_of_doubles, seed, false, evaluate).at(result).data.at(entry)))
       return true;
   return false;
+}
+
+bool finite_without_underflow(const PointOfPlan& point, const Evaluation& evaluate, size_t result,
+                              size_t entry) {
+  const oracle::HugeExponentials huge(1);
+  return std::isfinite(evaluate(point).at(result).data.at(entry));
 }
 
 bool overflows(const PointOfPlan& point, const Evaluation& evaluate) {

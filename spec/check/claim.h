@@ -66,6 +66,11 @@ Bounds moved_by_doubles(const PointOfPlan& point, const std::vector<oracle::Tens
 bool finite_by_rounding(const PointOfPlan& point, const Evaluation& evaluate, size_t result,
                         size_t entry);
 
+/// Whether this entry has a value where no exponential is 0: e^-1000 / e^-1000 is 1, and 0 / 0 in
+/// doubles.
+bool finite_without_underflow(const PointOfPlan& point, const Evaluation& evaluate, size_t result,
+                              size_t entry);
+
 /// Whether a double overflows on the way. What is finite afterwards, such as 1 / inf, is not the
 /// value: of log(sigmoid(x)) the gradient is 0 in doubles where exp(-x)^2 overflows, and 1 in
 /// truth.

@@ -380,7 +380,9 @@ std::optional<Refutation> confirmed(const ir::Program& program, size_t plan, con
         apart_by_oracle(point, erased_value, inputs_round, seeds, jump, seen.noise);
     if (!entry) continue;
     const auto [r, i] = *entry;
-    if (!std::isfinite(erased.arrays[r].data[i]) && finite_by_rounding(point, erased_value, r, i))
+    if (!std::isfinite(erased.arrays[r].data[i]) &&
+        (finite_by_rounding(point, erased_value, r, i) ||
+         finite_without_underflow(point, erased_value, r, i)))
       continue;
     return described(*entry, claim, erased);
   }
@@ -511,10 +513,12 @@ std::string range_without_difference(const ir::Program& program, size_t plan,
   for (size_t leaf = 0; leaf < function.params.size(); ++leaf) {
     const ir::Value& param = function.values.at(function.params[leaf]);
     if (!is_integer(param.type.dtype)) continue;
+    std::vector<Name> above, tried;
     for (const Name& name : function.dims) {
       const bool own = std::any_of(param.type.dims.begin(), param.type.dims.end(),
                                    [&](const Split& split) { return split.dim == Dim{{name}}; });
       if (own || program.dims.at(name).kind == ir::DimInfo::Kind::alias) continue;
+      tried.push_back(name);
       const bool gone = std::all_of(points.begin(), points.end(), [&](Point point) {
         point.within = {leaf, Dim{{name}}};
         if (limit.ended()) return false;
@@ -524,8 +528,11 @@ std::string range_without_difference(const ir::Program& program, size_t plan,
           return false;
         }
       });
-      if (gone) return "0 <= " + param.name + " < |" + name + "|";
+      if (gone) above.push_back(name);
+      if (!above.empty() && above != tried) break;
     }
+    if (above.size() > 1 && above == tried) return param.name + " >= 0";  // no size matters
+    if (!above.empty()) return "0 <= " + param.name + " < |" + above.front() + "|";
   }
   return "";
 }

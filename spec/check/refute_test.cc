@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "spec/check/check.h"
+#include "spec/check/claim.h"
 
 namespace shardproof {
 namespace refute_test {
@@ -182,6 +185,11 @@ plan p implements f(x: f32[B/d L]) -> f32[B/d L] {
     e = exp(x + 1e30)
     return e / sum("B/d L -> B/d", e)
 })",
+           R"(fn f(x: f32[B L]) -> f32[B L] { return softmax("B L; L", x) }
+plan p implements f(x: f32[B/d L]) -> f32[B/d L] {
+    e = exp(x - 2000)
+    return e / sum("B/d L -> B/d", e)
+})",
            R"(fn f(x: f32[B L]) -> f32[B L] { return x }
 plan p implements f(x: f32[B/d L]) -> f32[B/d L] { return log(exp(x + 2000)) - 2000 })",
            R"(fn f(x: f32[B L]) -> f32[B L] { return exp(x) }
@@ -190,6 +198,25 @@ plan p implements f(x: f32[B/d L]) -> f32[B/d L] { return exp(x + 1000) * exp(-1
 plan p implements f(x: f32[B/d L]) -> f32[B/d L] { return 1 - exp(-800 * x) / (1 + exp(-800 * x)) })"})
     if (const auto refutation = refute_last(program(head + equal)))
       ADD_FAILURE() << equal << refutation->numbers.lines.at(0);
+}
+
+TEST(RefuteValue, WhatIsNoNumberOnlyInDoublesMayHaveAValue) {
+  const ir::Program p = program(R"(
+mesh d
+dim B
+fn one(x: f32[B]) -> f32[B] { return exp(x) / exp(x) }
+fn none(x: f32[B]) -> f32[B] { return x / (x - x) }
+)");
+  const auto finite = [&](const Name& name) {
+    size_t function = 0;
+    while (p.functions.at(function).name != name) ++function;
+    const denote::Types types = denote::types_for(p, function);
+    const PointOfPlan point{&p, &types, function, {{{"d", 1}}, {{"B", 1}}}, {{{1}, {-1e5}}}, {}};
+    EXPECT_FALSE(std::isfinite(claimed(point).at(0).data.at(0)));
+    return finite_without_underflow(point, claimed, 0, 0);
+  };
+  EXPECT_TRUE(finite("one"));
+  EXPECT_FALSE(finite("none"));
 }
 
 TEST(RefuteValue, AnExponentialBeyondDoublesThatMeetsZeroHidesNoDifference) {

@@ -217,14 +217,15 @@ Condition Context::condition(const ir::Arith& arith, const Frame* frame) {
 bool Context::declare(Nf l, const std::string& op, Nf r) {
   const bool greater = op == ">" || op == ">=", weak = op == ">=" || op == "<=";
   Nf gap = greater ? a.sub(l, r) : a.sub(r, l);
-  if (weak) gap = a.known_integer(gap) ? a.add(gap, a.number(1)) : gap;
+  const bool strict = !weak || a.known_integer(gap);  // of integers, x >= 0 is x + 1 > 0
+  if (weak && strict) gap = a.add(gap, a.number(1));
   if (a.known_positive(gap)) return false;
   const Nf opposite = greater ? a.sub(r, l) : a.sub(l, r);
   if (weak ? a.known_positive(opposite) : a.known_nonnegative(opposite))
     never(a.show(l) + " " + op + " " + a.show(r));
-  const bool usable = (!weak || a.known_integer(gap)) && !a.as_number(gap) && !mentions_carry(gap);
-  if (usable) a.declare_positive(gap);
-  if (!mentions_carry(gap)) a.declare_bound(gap, !weak);
+  if (mentions_carry(gap)) return true;
+  if (strict && !a.as_number(gap)) a.declare_positive(gap);
+  a.declare_bound(gap, strict);
   return true;
 }
 
