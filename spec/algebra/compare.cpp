@@ -32,6 +32,7 @@ std::optional<Nf> clear_denominators(Engine& g, Nf residue) {
         if (f.exponent.sign() > 0 && Rational(1) < f.exponent + Rational(1))
           expandable = expandable || !(f.exponent < Rational(1));
         if (f.exponent.sign() > 0) continue;
+        if (g.inner(f.atom) == g.zero && g.fault != Fault::times_zero) return std::nullopt;
         size_t i = 0;
         while (i < missing.size() && missing[i].atom != f.atom) ++i;
         if (i == missing.size())

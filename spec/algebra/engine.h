@@ -87,6 +87,22 @@ struct TensorInfo {
   std::vector<std::vector<uint32_t>> symmetries;  // argument orders that give the same function
 };
 
+/// One more level of a recursion. Throws BudgetExceeded beyond `most`, for which the stack has
+/// room.
+class Deeper {
+ public:
+  Deeper(int& depth, int most) : depth_(depth) {
+    if (depth >= most) throw BudgetExceeded("algebra: terms are nested too deep");
+    ++depth_;
+  }
+  Deeper(const Deeper&) = delete;
+  Deeper& operator=(const Deeper&) = delete;
+  ~Deeper() { --depth_; }
+
+ private:
+  int& depth_;
+};
+
 using Map = std::vector<std::pair<VarId, Nf>>;  // sorted by variable
 
 /// The bounds of a value that are known; `above`: it is not `low`.
@@ -290,7 +306,7 @@ struct Engine {
 
   // given.cpp
   std::optional<Nf> given(const Mono& factors, Rational coef);
-  std::optional<Nf> where_given(AtomId a, AtomId condition);
+  std::optional<Nf> where_given(AtomId a, const Mono& conditions);
   std::unordered_map<uint64_t, std::optional<Nf>> given_cache;
   std::unordered_map<TensorId, bool> conditional;  // the body has an indicator
   bool is_conditional(AtomId a);
@@ -363,7 +379,7 @@ struct Engine {
   bool only_renames(Nf e, const Map& map) const;
   Interner<Map> maps;
   std::unordered_map<uint64_t, Nf> substitute_cache;
-  int substitute_depth = 0;
+  int substitute_depth = 0, fix_depth = 0;
 
   // rename.cpp
   std::vector<Nf> rename(const std::vector<Nf>& in,

@@ -18,15 +18,39 @@ bool Engine::is_conditional(AtomId a) {
   return conditional[t] = found;
 }
 
-/// The function atom where the condition holds; none if its argument is the same there. Under [c],
+namespace {
+
+/// Where `step` ends, from u on: what it no longer changes, or the oldest term of a circle, in
+/// which a condition is in the condition of another. u, if it does not end soon.
+template <class Step>
+Nf settled(Nf u, Step step) {
+  constexpr size_t most = 4;
+  std::vector<Nf> path{u};
+  while (path.size() <= most) {
+    const Nf next = step(path.back());
+    const auto before = std::find(path.begin(), path.end(), next);
+    if (before != path.end())
+      return *std::min_element(before, path.end(), [](Nf a, Nf b) { return a.id < b.id; });
+    path.push_back(next);
+  }
+  return u;
+}
+
+}  // namespace
+
+/// The function atom where the conditions hold; none if its argument is the same there. Under [c],
 /// F(u) is F(v) for each v with [c] u = [c] v.
-std::optional<Nf> Engine::where_given(AtomId a, AtomId condition) {
-  const uint64_t key = static_cast<uint64_t>(a) << 32 | condition;
+std::optional<Nf> Engine::where_given(AtomId a, const Mono& conditions) {
+  const MonoId all = mono(Mono(conditions));
+  const uint64_t key = static_cast<uint64_t>(a) << 32 | all;
   if (const auto known = given_cache.find(key); known != given_cache.end()) return known->second;
   VarSet binders;
-  const VarSet outside = set_union(atom_vars[a], atom_vars[condition]);
+  const VarSet outside = set_union(atom_vars[a], mono_vars[all]);
   const Nf u = open(atoms[a].ref, std::vector<Nf>(atoms[a].args), outside, &binders);
-  const Nf there = with_atom(mul(of_atom(condition), u), condition, true);
+  const Nf there = settled(u, [&](Nf e) {
+    for (const Factor& c : conditions) e = with_atom(mul(of_atom(c.atom), e), c.atom, true);
+    return e;
+  });
   constexpr size_t few = 8;
   if (there == u || terms(there).size() > std::max(terms(u).size(), few))
     return given_cache[key] = std::nullopt;
@@ -48,10 +72,10 @@ std::optional<Nf> Engine::given(const Mono& m, Rational coef) {
     if (fault == Fault::given_anywhere)
       for (const Term& term : Poly(terms(inner(m[i].atom))))
         for (const Factor& f : Mono(factors(term.mono)))
-          if (is_indicator(f.atom)) conditions.push_back(f);
-    for (const Factor& c : conditions)
-      if (const auto known = where_given(m[i].atom, c.atom))
-        return mul(pow(*known, m[i].exponent), fix(without(m, i), coef));
+          if (is_indicator(f.atom)) conditions = {f};
+    if (conditions.empty()) continue;
+    if (const auto known = where_given(m[i].atom, conditions))
+      return mul(pow(*known, m[i].exponent), fix(without(m, i), coef));
   }
   return std::nullopt;
 }

@@ -327,12 +327,36 @@ bool is_complement(const Engine& g, AtomId a) {
   return ones == 1 && conditions == 1 && g.terms(g.tensors[g.atoms[a].ref].body).size() == 2;
 }
 
+/// For each condition that is a factor and in the denominator too, what is missing for its power 1
+/// once both are one factor: [c] [c]^-1 is [c], as it masks what has no value where c does not
+/// hold.
+Mono divided_by_themselves(const Engine& g, const Mono& m) {
+  Mono missing;
+  for (const Factor& above : m) {
+    if (above.exponent.sign() < 0 || !(g.idempotent(above.atom) || is_complement(g, above.atom)))
+      continue;
+    Rational sum = 0;
+    bool below = false, known = false;
+    for (const Factor& f : m)
+      if (f.atom == above.atom) sum = sum + f.exponent, below = below || f.exponent.sign() < 0;
+    for (const Factor& f : missing) known = known || f.atom == above.atom;
+    if (below && !known && g.fault != Fault::mask_divided)
+      missing.push_back({above.atom, Rational(1) - sum});
+  }
+  return missing;
+}
+
 }  // namespace
 
 Nf Engine::fix(Mono m, Rational coef) {
+  constexpr int most_nested = 600;
+  const Deeper deeper(fix_depth, most_nested);
   tick(static_cast<long>(m.size()));
   if (coef.is_zero()) return zero;
+  const Mono masks = divided_by_themselves(*this, m);
   merge(m);
+  for (const Factor& f : masks) m.push_back(f);
+  if (!masks.empty()) merge(m);
   for (Factor& f : m)
     if (f.exponent.sign() > 0 && (idempotent(f.atom) || is_complement(*this, f.atom)))
       f.exponent = 1;

@@ -291,5 +291,41 @@ TEST(Signs, WhatIsEqualUnderAnEquationMayBeReadInItsPlace) {
   }
 }
 
+TEST(Signs, AMaskThatDividesStaysAMask) {
+  for (Fault fault : {Fault::none, Fault::mask_divided}) {
+    Signs s(fault);
+    const Nf mask = s.step(s.at_j), other = s.a.sub(s.a.number(1), mask);
+    for (Nf c : {mask, other}) {
+      const Nf masked = s.a.mul(c, s.a.mul(s.at_i, s.a.pow(c, -1)));
+      EXPECT_EQ(masked == s.at_i, fault != Fault::none && c == mask);
+      const bool equal = compare(s.a, masked, s.at_i) == Comparison::equal;
+      EXPECT_TRUE(!equal || fault != Fault::none);
+    }
+    EXPECT_EQ(s.a.mul(mask, s.a.pow(mask, -1)) == mask, fault == Fault::none);
+  }
+}
+
+TEST(Signs, ADenominatorThatIsZeroHidesNoDifference) {
+  for (Fault fault : {Fault::none, Fault::times_zero}) {
+    Signs s(fault);
+    const Nf none = s.a.pow(s.a.number(0), -1);
+    const Nf over = s.a.pow(s.a.add(s.a.number(1), s.a.pow(s.at_i, 2)), -1);
+    const Nf one = s.a.add(over, s.a.mul(over, s.a.pow(s.at_i, 2)));
+    const auto verdict = compare(s.a, s.a.add(s.at_i, s.a.mul(one, none)), s.a.add(s.at_j, none));
+    EXPECT_EQ(verdict == Comparison::equal, fault != Fault::none);
+  }
+}
+
+/// [k <= 2 j] turns the one function into the other, and back.
+TEST(Signs, ConditionsInConditionsEnd) {
+  Signs s(Fault::none);
+  const Nf one = s.a.number(1), j = s.a.var(s.j);
+  const Nf outer = s.a.le0(s.a.sub(s.a.var(s.i), s.a.add(j, j))), first = s.a.eq0(j);
+  const Nf inner = s.a.eq0(s.a.sub(s.a.add(one, outer), first));
+  const Nf turns = s.a.mul(inner, s.a.sub(one, first));
+  for (Nf u : {s.a.add(one, turns), s.a.sub(one, turns)})
+    EXPECT_NE(s.a.mul(outer, s.a.apply(Fn::sigmoid, u)), s.a.number(0));
+}
+
 }  // namespace
 }  // namespace shardproof::algebra

@@ -24,26 +24,6 @@ bool Engine::only_renames(Nf e, const Map& map) const {
   return true;
 }
 
-namespace {
-
-/// An index of an index of an index: each holds the one before twice.
-class Deeper {
- public:
-  explicit Deeper(int& depth) : depth_(depth) {
-    constexpr int most = 2000;  // the stack has room for more
-    if (depth >= most) throw BudgetExceeded("algebra: terms are nested too deep");
-    ++depth_;
-  }
-  Deeper(const Deeper&) = delete;
-  Deeper& operator=(const Deeper&) = delete;
-  ~Deeper() { --depth_; }
-
- private:
-  int& depth_;
-};
-
-}  // namespace
-
 Nf Engine::substitute(Nf e, const Map& full) {
   Map map;
   for (const auto& entry : full)
@@ -51,7 +31,9 @@ Nf Engine::substitute(Nf e, const Map& full) {
   if (map.empty()) return e;
   uint64_t key = static_cast<uint64_t>(e.id) << 32 | maps.intern(map).first;
   if (auto it = substitute_cache.find(key); it != substitute_cache.end()) return it->second;
-  const Deeper deeper(substitute_depth);
+  constexpr int most_nested =
+      2000;  // an index of an index of an index: each holds the one before twice
+  const Deeper deeper(substitute_depth, most_nested);
   const bool renames = only_renames(e, map);
   Poly out;
   for (const Term& t : Poly(terms(e))) {
