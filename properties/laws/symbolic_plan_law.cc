@@ -26,6 +26,9 @@ bool full() { return std::getenv("SHARDPROOF_FULL") != nullptr; }
 const std::map<std::string, const char*> right_values = {
     {"clip_by_division_broken larger_d", "too many cases of its comparisons"},
     {"choices_of_values_broken balance_d", "top_k of more entries than there are"},
+    {"mask_in_its_denominator chosen_d", "no entry is compared where any denominator is 0"},
+    {"mask_in_its_denominator first_apart_d", "no entry is compared where any denominator is 0"},
+    {"mask_in_its_denominator scaled_d", "no entry is compared where any denominator is 0"},
     {"clipped_counts_broken signed_d", "its integers are 0 and 1 here"},
     {"clipped_counts_broken count_d", "its integers are 0 and 1 here"},
     {"owed any_d", "only what it calls assumes more than is known"},
