@@ -141,6 +141,8 @@ enum class Fault {
   common_factor,         // by_entries.cpp: a product with a factor >= 0 is >= 0
   one_side,              // compare.cpp: what vanishes below a threshold vanishes
   below_threshold,       // threshold.cpp: any term with a threshold is 0 above it
+  zero_sum,              // zero_sum.cpp: where a sum of values of any sign is 0, each of them is
+  zero_or_positive,      // zero_sum.cpp: [u = 0] + v > 0 for every v >= 0
   mask_divided,          // polynomial.cpp: [c] [c]^-1 is 1, also where c does not hold
   times_zero,            // compare.cpp: a denominator that is 0 is multiplied away
   complement_power,      // polynomial.cpp: (1 - x)^2 = 1 - x for every x

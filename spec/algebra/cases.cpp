@@ -416,7 +416,7 @@ bool each(Engine& g, Nf e, const std::function<bool(Nf)>& vanishes, size_t depth
     if (all) return true;
   }
   for (AtomId condition : steps.conditions)
-    if (gone(Case(g, condition, true).of(e), around) &&
+    if (gone(g.mul(g.of_atom(condition), Case(g, condition, true).of(e)), around) &&
         (g.fault == Fault::condition_holds || gone(Case(g, condition, false).of(e), around)))
       return true;
   return false;

@@ -349,6 +349,17 @@ struct Engine {
   bool positive(Nf e);
   bool positive_in_cases(Nf u, bool strict);
   bool of_positive_operand(Nf e, bool strict);
+  // zero_sum.cpp
+  struct Summand {
+    AtomId value = 0;
+    VarSet over;
+  };
+  std::optional<Summand> summand(AtomId sum, const VarSet& avoid);
+  bool entry_in_all(const Summand& of, Nf body, Map& at);
+  bool is_entry(const Summand& of, AtomId atom);
+  bool positive_at_zero_too(const Poly& p) const;
+  bool zero_with(AtomId sum, AtomId other);
+  std::unordered_map<uint64_t, bool> zero_cache;
   // by_entries.cpp
   bool nonnegative_in_each_case(Nf e);
   bool nonnegative_product(Nf e);

@@ -192,6 +192,7 @@ bool Engine::positive(Nf e) {
     if (!all) break;
     strict = strict || term_strict;
   }
+  strict = strict || (all && positive_at_zero_too(terms(e)));
   const auto square = squares.find(e.id);
   bool result = (all && strict) || (square != squares.end() && square->second) || at_least(e, 1);
   for (Nf known : declared_positive) result = result || known == e;

@@ -170,15 +170,15 @@ void reduce_primes(const Engine& g, Mono& m, Rational& coef) {
   m = out;
 }
 
-/// [u = 0] u^k = 0 for k > 0.
-bool vanishes(const Engine& g, const Mono& m) {
+/// [u = 0] u^k = 0 for k > 0, and what is 0 with a sum u.
+bool vanishes(Engine& g, const Mono& m) {
   for (const Factor& f : m) {
     if (g.atoms[f.atom].kind != AtomKind::eq0 || f.exponent.sign() < 0) continue;
     Nf u = g.atoms[f.atom].args[0];
     if (!g.is_single(u) || g.factors(g.terms(u)[0].mono).size() != 1) continue;
-    const Factor& zero_factor = g.factors(g.terms(u)[0].mono)[0];
+    const AtomId zero = g.factors(g.terms(u)[0].mono)[0].atom;
     for (const Factor& h : m)
-      if (h.atom == zero_factor.atom && h.exponent.sign() > 0) return true;
+      if (h.exponent.sign() > 0 && (h.atom == zero || g.zero_with(zero, h.atom))) return true;
   }
   return false;
 }

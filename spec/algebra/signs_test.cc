@@ -291,6 +291,33 @@ TEST(Signs, WhatIsEqualUnderAnEquationMayBeReadInItsPlace) {
   }
 }
 
+TEST(Signs, WhereASumOfMagnitudesIsZeroEachEntryIs) {
+  for (Fault fault : {Fault::none, Fault::zero_sum}) {
+    Signs s(fault);
+    const Nf square = s.a.mul(s.at_j, s.at_j), y = s.a.at(s.y, {s.a.var(s.j)});
+    const auto where_zero = [&](Nf sum, Nf e) { return s.a.mul(s.a.eq0(sum), e); };
+    const Nf squares = s.a.sum({s.j}, square), plain = s.a.sum({s.j}, s.at_j);
+    const Nf zero = s.a.number(0), with = s.a.sum({s.j}, s.a.mul(s.at_j, y));
+    EXPECT_EQ(where_zero(squares, s.at_i), zero);
+    EXPECT_EQ(where_zero(squares, with), zero);
+    EXPECT_NE(where_zero(squares, s.a.sum({s.j}, y)), zero);
+    const Nf beyond = s.a.at(s.x, {s.a.sub(s.a.var(s.i), s.a.number(1))});
+    EXPECT_NE(where_zero(squares, beyond), zero);
+    EXPECT_EQ(where_zero(plain, with) == zero, fault != Fault::none);
+  }
+}
+
+TEST(Signs, ASumThatIsZeroOrNotIsPositiveWithItsTest) {
+  for (Fault fault : {Fault::none, Fault::zero_or_positive}) {
+    Signs s(fault);
+    const Nf y = s.a.at(s.y, {s.a.var(s.j)});
+    const Nf u = s.a.sum({s.j}, s.a.mul(s.at_j, s.at_j)), v = s.a.sum({s.j}, s.a.mul(y, y));
+    EXPECT_TRUE(s.a.known_positive(s.a.add(s.a.mul(s.a.number(2), u), s.a.eq0(u))));
+    EXPECT_FALSE(s.a.known_positive(s.a.add(s.at_i, s.a.eq0(s.at_i))));
+    EXPECT_EQ(s.a.known_positive(s.a.add(v, s.a.eq0(u))), fault != Fault::none);
+  }
+}
+
 TEST(Signs, AMaskThatDividesStaysAMask) {
   for (Fault fault : {Fault::none, Fault::mask_divided}) {
     Signs s(fault);
