@@ -42,13 +42,14 @@ void assume_inside(Context& c, const Site& site, size_t operand, Nf start, Nf le
   const Name name =
       site.frame.top ? site.frame.function.values.at(site.instr.operands.at(operand)).name : "";
   const std::string text = name.empty() ? c.a.show(start) : name;
-  const std::string from = "0 <= " + text, to = (c.a.is_zero(start) ? "" : text + " + ") +
-                                                c.a.show(length) + " <= " + c.a.show(whole);
+  const Nf end = c.a.add(start, length);
+  const std::string last = c.a.as_number(start) ? c.a.show(end) : text + " + " + c.a.show(length);
+  const std::string from = "0 <= " + text, to = last + " <= " + c.a.show(whole);
   const Nf zero = c.a.number(0);
   if (c.a.le0(c.a.neg(start)) == zero) c.never(from);
-  if (c.a.le0(c.a.sub(c.a.add(start, length), whole)) == zero) c.never(to);
+  if (c.a.le0(c.a.sub(end, whole)) == zero) c.never(to);
   if (!low) c.assume(from, zero, "<=", start);
-  if (!high) c.assume(to, c.a.add(start, length), "<=", whole);
+  if (!high) c.assume(to, end, "<=", whole);
 }
 
 void assume_equal(Context& c, Nf one, Nf other) {
