@@ -150,7 +150,7 @@ class Case {
     known_.push_back({condition, holds ? g.one : g.zero});
   }
 
-  /// The case in which two integers are equal, as the equation says.
+  /// The case in which two values are equal, as the equation says.
   Case(Engine& g, AtomId equation)
       : g_(g),
         u_(g.atoms[equation].args[0]),
@@ -370,20 +370,7 @@ class Case {
     const Atom atom = g_.atoms[id];
     std::vector<Nf> args;
     for (Nf arg : atom.args) args.push_back(of(arg));
-    if (args == atom.args) return g_.of_atom(id);
-    switch (atom.kind) {
-      case AtomKind::size:
-      case AtomKind::prime:
-      case AtomKind::var:
-        return g_.of_atom(id);
-      case AtomKind::eq0:
-        return g_.eq0(args[0]);
-      case AtomKind::le0:
-        return g_.le0(args[0]);
-      case AtomKind::app:
-        break;
-    }
-    return g_.is_op(id, Op::iota) ? g_.iota(args[0]) : g_.app(atom.ref, std::move(args));
+    return args == atom.args ? g_.of_atom(id) : g_.with_arguments(id, std::move(args));
   }
 
   Engine& g_;

@@ -387,6 +387,7 @@ struct Engine {
   // substitute.cpp
   Nf substitute(Nf e, const Map& map);
   Nf substitute_atom(AtomId a, const Map& map);
+  Nf with_arguments(AtomId a, std::vector<Nf> args);
   bool only_renames(Nf e, const Map& map) const;
   Interner<Map> maps;
   std::unordered_map<uint64_t, Nf> substitute_cache;

@@ -332,6 +332,8 @@ bool is_complement(const Engine& g, AtomId a) {
 /// hold.
 Mono divided_by_themselves(const Engine& g, const Mono& m) {
   Mono missing;
+  if (std::none_of(m.begin(), m.end(), [](const Factor& f) { return f.exponent.sign() < 0; }))
+    return missing;
   for (const Factor& above : m) {
     if (above.exponent.sign() < 0 || !(g.idempotent(above.atom) || is_complement(g, above.atom)))
       continue;

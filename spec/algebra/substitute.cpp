@@ -65,24 +65,30 @@ Nf Engine::substitute(Nf e, const Map& full) {
 
 Nf Engine::substitute_atom(AtomId a, const Map& map) {
   const Atom atom = atoms[a];
+  if (atom.kind == AtomKind::var)
+    for (const auto& [v, e] : map)
+      if (v == atom.ref) return e;
+  std::vector<Nf> args;
+  for (Nf arg : atom.args) args.push_back(substitute(arg, map));
+  if (atom.kind == AtomKind::app && args == atom.args) return of_atom(a);
+  return with_arguments(a, std::move(args));
+}
+
+/// The entry of a tensor at other indices, or a comparison of another term.
+Nf Engine::with_arguments(AtomId a, std::vector<Nf> args) {
+  const Atom& atom = atoms[a];
   switch (atom.kind) {
     case AtomKind::size:
     case AtomKind::prime:
-      return of_atom(a);
     case AtomKind::var:
-      for (const auto& [v, e] : map)
-        if (v == atom.ref) return e;
       return of_atom(a);
     case AtomKind::eq0:
-      return eq0(substitute(atom.args[0], map));
+      return eq0(args[0]);
     case AtomKind::le0:
-      return le0(substitute(atom.args[0], map));
+      return le0(args[0]);
     case AtomKind::app:
       break;
   }
-  std::vector<Nf> args;
-  for (Nf arg : atom.args) args.push_back(substitute(arg, map));
-  if (args == atom.args) return of_atom(a);
   if (tensors[atom.ref].op == Op::iota) return iota(args[0]);
   return app(atom.ref, std::move(args));
 }

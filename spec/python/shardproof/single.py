@@ -38,7 +38,7 @@ def beside(x: Val, gone) -> Val | None:
 
 def summed(r, eqn, x: Val, axes, val: Val) -> Val:
     """`val`, the sum of x over these positions, with x where each device has one entry of them: the gradient of a broadcast sums over
-    all dims of one entry. A sum that the user wrote is meant as one."""
+    all dims of one entry, and JAX writes it as any other sum."""
     one = r.plan and not r.outer and all(x.extents()[a] == 1 for a in axes) and any(f.axes for a in axes for f in x.pos[a])
     return with_entries(val, beside(x, axes)) if one else val
 
