@@ -127,8 +127,6 @@ PointOfPlan point_of(const PlanCase& one) {
   return {one.unit.program, one.unit.types, one.unit.function, one.sizes, one.whole, one.local};
 }
 
-namespace {
-
 std::vector<denote::Array<double>> saved_of(const PlanCase& one) {
   const denote::Geometry geometry(*one.unit.program, one.sizes);
   const ir::Function& plan = one.unit.plan();
@@ -140,8 +138,6 @@ std::vector<denote::Array<double>> saved_of(const PlanCase& one) {
             .value());
   return saved;
 }
-
-}  // namespace
 
 Evaluate erasure_of(const PlanCase& one) {
   return [saved = saved_of(one)](const PointOfPlan& point) { return erasure(point, saved); };
@@ -235,17 +231,32 @@ std::vector<std::optional<oracle::Tensor>> run_on_ranks(const PlanCase& one, con
   return put_together(one, results);
 }
 
+namespace {
+
+std::string difference_of_one(const std::optional<oracle::Tensor>& got,
+                              const oracle::Tensor& wanted, double allowed) {
+  if (!got) return "the ranks hold no value of its type";
+  if (got->shape != wanted.shape) return "another shape";
+  if (got->keys != wanted.keys) return "other keys";
+  return difference(got->data, wanted.data, allowed);
+}
+
+}  // namespace
+
+std::optional<WrongResult> wrong_result(const std::vector<std::optional<oracle::Tensor>>& got,
+                                        const std::vector<oracle::Tensor>& wanted,
+                                        const Bounds& bounds) {
+  for (size_t r = 0; r < wanted.size(); ++r)
+    if (const std::string found = difference_of_one(got.at(r), wanted[r], bounds.at(r));
+        !found.empty())
+      return WrongResult{r, "result " + std::to_string(r) + ": " + found};
+  return std::nullopt;
+}
+
 std::string difference(const std::vector<std::optional<oracle::Tensor>>& got,
                        const std::vector<oracle::Tensor>& wanted, const Bounds& bounds) {
-  for (size_t r = 0; r < wanted.size(); ++r) {
-    const std::string where = "result " + std::to_string(r) + ": ";
-    if (!got.at(r)) return where + "the ranks hold no value of its type";
-    if (got[r]->shape != wanted[r].shape) return where + "another shape";
-    if (got[r]->keys != wanted[r].keys) return where + "other keys";
-    const std::string found = difference(got[r]->data, wanted[r].data, bounds.at(r));
-    if (!found.empty()) return where + found;
-  }
-  return "";
+  const auto found = wrong_result(got, wanted, bounds);
+  return found ? found->what : "";
 }
 
 // Most are equal bit for bit; then no bounds are needed.

@@ -71,6 +71,9 @@ using Kernel =
                        std::vector<LocalTensor>& outputs)>;
 std::vector<std::optional<oracle::Tensor>> run_on_ranks(const PlanCase& one, const Kernel& kernel);
 
+/// The values of the parameters after `;`, whole.
+std::vector<denote::Array<double>> saved_of(const PlanCase& one);
+
 using Evaluate = std::function<std::vector<oracle::Tensor>(const PointOfPlan&)>;
 
 /// The value of the plan's own erasure, with the same saved values. Throws oracle::Error.
@@ -97,7 +100,15 @@ Bounds wide_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wante
 /// Whether the bounds would detect a factor of 1.001 on some result, and on all of it.
 bool would_see_a_factor(const std::vector<oracle::Tensor>& wanted, const Bounds& bounds);
 
-/// The first result outside its bound of the claim; empty if there is none.
+struct WrongResult {
+  size_t result = 0;
+  std::string what;  ///< "result 0: entry 1 is 2, not 3: .."
+};
+/// The first result outside its bound of the claim.
+std::optional<WrongResult> wrong_result(const std::vector<std::optional<oracle::Tensor>>& got,
+                                        const std::vector<oracle::Tensor>& wanted,
+                                        const Bounds& bounds);
+/// What it says; empty if there is none.
 std::string difference(const std::vector<std::optional<oracle::Tensor>>& got,
                        const std::vector<oracle::Tensor>& wanted, const Bounds& bounds);
 

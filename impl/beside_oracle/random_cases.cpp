@@ -5,6 +5,7 @@
 #include <set>
 
 #include "impl/beside_oracle/first_op.h"
+#include "spec/check/first_wrong_value.h"
 #include "spec/check/literals.h"
 #include "spec/ir/walk.h"
 
@@ -18,6 +19,7 @@ constexpr unsigned few = 3;  ///< perturbed evaluations
 
 struct Difference {
   std::string how, what;
+  std::optional<size_t> result = {};  ///< none: a kernel violated its contract
   bool in_double = true;
 };
 
@@ -53,14 +55,14 @@ class NothingClaimed : public std::runtime_error {
 };
 
 /// Most are equal bit for bit; then no bounds are needed.
-std::string beyond_rounding(const PlanCase& one,
-                            const std::vector<std::optional<oracle::Tensor>>& got,
-                            const Tensors& wanted, const Way& way) {
-  std::string found = difference(got, wanted, Bounds(wanted.size()));
-  if (!found.empty()) found = difference(got, wanted, way.bounds(wanted, shardproof::claimed, few));
-  if (found.empty()) return "";
+std::optional<WrongResult> beyond_rounding(const PlanCase& one,
+                                           const std::vector<std::optional<oracle::Tensor>>& got,
+                                           const Tensors& wanted, const Way& way) {
+  auto found = wrong_result(got, wanted, Bounds(wanted.size()));
+  if (found) found = wrong_result(got, wanted, way.bounds(wanted, shardproof::claimed, few));
+  if (!found) return std::nullopt;
   try {
-    return difference(got, wanted, wide_bounds(one, wanted, way.bounds));
+    return wrong_result(got, wanted, wide_bounds(one, wanted, way.bounds));
   } catch (const oracle::Error& error) {
     if (error.op == "require" || error.op == "assume") throw NothingClaimed(error.what());
     return found;  // its erasure is undefined: keep the first bounds
@@ -70,15 +72,15 @@ std::string beyond_rounding(const PlanCase& one,
 std::optional<Difference> difference_at(const PlanCase& one, const Tensors& wanted, bool ties,
                                         const CaseOptions& options) {
   for (const Way& way : ways_of(one, ties, options)) {
-    std::string found;
+    const bool in_double = way.options.precision == Precision::f64;
     try {
       const auto got =
           options.kernel ? run_on_ranks(one, options.kernel) : run_on_ranks(one, way.options);
-      found = beyond_rounding(one, got, wanted, way);
+      if (const auto found = beyond_rounding(one, got, wanted, way))
+        return Difference{way.how, found->what, found->result, in_double};
     } catch (const KernelFault& fault) {
-      found = fault.what();
+      return Difference{way.how, fault.what(), std::nullopt, in_double};
     }
-    if (!found.empty()) return Difference{way.how, found, way.options.precision == Precision::f64};
   }
   return std::nullopt;
 }
@@ -135,14 +137,47 @@ bool takes_terms_of_sums(const PlanCase& one) {
                      });
 }
 
-Failure failure_of(const Seen& seen, const CaseOptions& options) {
-  Failure failure{seen.one.sizes, seen.difference.how, seen.difference.what, {}, false};
-  if (!seen.difference.in_double) return failure;
+std::optional<SourceRange> op_that_differs(const PlanCase& one, const CaseOptions& options) {
   try {
-    failure.first_op = first_op_that_differs(seen.one, options.device);
-    failure.looked_at_ops = true;
+    return first_op_that_differs(one, options.device);
   } catch (const std::exception&) {  // a value cannot be a result
+    return std::nullopt;
   }
+}
+
+/// The first value of the plan that the model does not have, on the way to its wrong result.
+std::optional<SourceRange> op_that_the_model_lacks(const Seen& seen) {
+  const PlanCase& one = seen.one;
+  std::vector<denote::Array<double>> inputs = one.whole;
+  for (denote::Array<double>& each : saved_of(one)) inputs.push_back(std::move(each));
+  const auto found = first_wrong_value(*one.unit.program, one.unit.function, one.sizes,
+                                       *seen.difference.result, inputs);
+  return found ? std::optional(found->range) : std::nullopt;
+}
+
+std::optional<SourceRange> op_of_the_result(const Seen& seen) {
+  const ir::Function& plan = seen.one.unit.plan();
+  const ir::ValueId result = plan.returned.at(*seen.difference.result);
+  for (const ir::Instr& instr : plan.body.instrs)
+    if (std::find(instr.results.begin(), instr.results.end(), result) != instr.results.end())
+      return instr.place.range;
+  return std::nullopt;
+}
+
+/// `drawn` has sizes of its own for each dim, so few values are equal by chance; `smallest` is what
+/// is left of it.
+Failure failure_of(const Seen& drawn, const Seen& smallest, const CaseOptions& options) {
+  Failure failure{smallest.one.sizes, smallest.difference.how, smallest.difference.what};
+  if (!smallest.difference.in_double || !smallest.difference.result) return failure;
+  const auto name = [&](const char* which, const std::optional<SourceRange>& range) {
+    if (!failure.op && range && range->file >= 0) failure.op = {which, *range};
+    return failure.op.has_value();
+  };
+  if (name("first op whose value differs", op_that_differs(smallest.one, options))) return failure;
+  for (const Seen* seen : {&drawn, &smallest})
+    if (name("first op whose value the model does not have", op_that_the_model_lacks(*seen)))
+      return failure;
+  name("computed by", op_of_the_result(smallest));
   return failure;
 }
 
@@ -195,8 +230,8 @@ Outcome run_random_cases(PlanCase one, const std::vector<Divisibility>& conditio
     if (!ties && !would_see_a_factor(*wanted, rounding_bounds(one, *wanted).f32)) continue;
     try {
       if (auto found = difference_at(one, *wanted, ties, options)) {
-        outcome.failure =
-            failure_of(shrunk({one, std::move(*found)}, conditions, seed, options), options);
+        const Seen drawn{one, std::move(*found)};
+        outcome.failure = failure_of(drawn, shrunk(drawn, conditions, seed, options), options);
         return outcome;
       }
     } catch (const NothingClaimed&) {

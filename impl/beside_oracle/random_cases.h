@@ -25,10 +25,12 @@ struct Failure {
   denote::Sizes sizes;
   std::string how;         ///< "in f64", "in f64, with overlapped collectives", "as written"
   std::string difference;  ///< the result, the entry, both numbers, the bound
-  /// The first op whose value differs from the oracle's. None if every op agrees, or if the values
-  /// are not accessible.
-  std::optional<SourceRange> first_op;
-  bool looked_at_ops = false;  ///< every op was compared
+  /// An op of the plan to look at; none for a kernel, or if values are not accessible.
+  struct Op {
+    const char* which;
+    SourceRange range;
+  };
+  std::optional<Op> op = {};
 };
 
 struct Outcome {

@@ -399,7 +399,7 @@ class Run {
     const std::vector<TestedPlan> tested = test_plans(whole, options, equipment_.kernels);
     std::ostringstream text;
     test_seconds_ = now() - start;
-    print_tested(tested, *report.sources, options, test_seconds_, text);
+    print_tested(tested, options, test_seconds_, text);
     tested_[report.path] = text.str();
     report.verdict = worse(report.verdict, verdict_of(tested));
   }

@@ -49,7 +49,7 @@ void require_small(const PlanCase& one, const std::vector<Divisibility>& conditi
 /// Tests plan `function` of a checked file: the program's own, or a derived backward.
 TestedPlan tested(std::string claim, const Program& program, PlanCase one,
                   const std::vector<Divisibility>& conditions, const beside::CaseOptions& options) {
-  TestedPlan plan{std::move(claim), {}, ""};
+  TestedPlan plan{std::move(claim), one.unit.sources};
   try {
     OpenSizes open(*one.unit.program, one.unit.function);
     one.unit.program = open.of(one.unit.program);
@@ -109,21 +109,21 @@ std::string seconds_text(double seconds) {
   return text;
 }
 
+/// "FILE:LINE: text"
+std::string line_at(const SourceRange& range, const Sources& sources) {
+  const int line = sources.locate(range.file, range.begin).line;
+  const std::string_view text = sources.line(range.file, line);
+  const size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
+  return sources.file(range.file).path + ":" + std::to_string(line) + ": " +
+         std::string(text.substr(begin));
+}
+
 void print_failure(const beside::Failure& failure, const Sources& sources, std::ostream& out) {
   out << "         smallest case: " << beside::mesh_text(failure.sizes);
   if (const std::string dims = beside::dims_text(failure.sizes); !dims.empty()) out << ", " << dims;
   out << "\n         " << failure.how << ", " << failure.difference << "\n";
-  if (failure.first_op && failure.first_op->file >= 0) {
-    const SourceRange& range = *failure.first_op;
-    const int line = sources.locate(range.file, range.begin).line;
-    const std::string_view text = sources.line(range.file, line);
-    const size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
-    out << "         first op whose value differs: " << sources.file(range.file).path << ":" << line
-        << ": " << text.substr(begin) << "\n";
-  } else if (failure.looked_at_ops) {
-    out << "         each op gives the value that it has on whole tensors: together they are not "
-           "the model\n";
-  }
+  if (failure.op)
+    out << "         " << failure.op->which << ": " << line_at(failure.op->range, sources) << "\n";
 }
 
 }  // namespace
@@ -138,7 +138,7 @@ std::vector<TestedPlan> test_plans(const Program& program, const beside::CaseOpt
     if (function.imported || function.kind != ir::Function::Kind::plan) continue;
     const std::string claim = report.name + (report.claim.empty() ? "" : " " + report.claim);
     if (!report.read_whole) {
-      all.push_back({claim, {}, "it cannot be read"});
+      all.push_back({claim, &program.sources(), {}, "it cannot be read"});
       continue;
     }
     beside::CaseOptions own = options;
@@ -146,7 +146,10 @@ std::vector<TestedPlan> test_plans(const Program& program, const beside::CaseOpt
     if (function.trusted) {
       const auto kernel = kernels.find(report.name);
       if (kernel == kernels.end()) {
-        all.push_back({claim, {}, "it is trusted: --kernel " + report.name + "=LIB.so names it"});
+        all.push_back({claim,
+                       &program.sources(),
+                       {},
+                       "it is trusted: --kernel " + report.name + "=LIB.so names it"});
         continue;
       }
       own.kernel = kernel->second;
@@ -171,8 +174,8 @@ Verdict verdict_of(const std::vector<TestedPlan>& tested) {
   return worst;
 }
 
-void print_tested(const std::vector<TestedPlan>& tested, const Sources& sources,
-                  const beside::CaseOptions& options, double seconds, std::ostream& out) {
+void print_tested(const std::vector<TestedPlan>& tested, const beside::CaseOptions& options,
+                  double seconds, std::ostream& out) {
   int agree = 0, differ = 0, left = 0;
   for (const TestedPlan& each : tested) {
     if (!each.why.empty()) {
@@ -181,7 +184,7 @@ void print_tested(const std::vector<TestedPlan>& tested, const Sources& sources,
     } else if (each.outcome.failure) {
       ++differ;
       out << "differs  " << each.claim << "\n";
-      print_failure(*each.outcome.failure, sources, out);
+      print_failure(*each.outcome.failure, *each.sources, out);
     } else {
       ++agree;
       out << "agrees   " << each.claim << ": " << each.outcome.cases << " cases\n";

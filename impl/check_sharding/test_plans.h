@@ -7,9 +7,10 @@ namespace shardproof::check_sharding {
 
 /// The result of testing one plan or its derived backward.
 struct TestedPlan {
-  std::string claim;  ///< "ffn_sharded implements ffn", "the derived backward of ffn_sharded"
-  beside::Outcome outcome;
-  std::string why;  ///< why it was not run; empty if it was
+  std::string claim;       ///< "ffn_sharded implements ffn", "the derived backward of ffn_sharded"
+  const Sources* sources;  ///< of its lines, kept by the program
+  beside::Outcome outcome = {};
+  std::string why = {};  ///< why it was not run; empty if it was
 };
 
 /// Runs each of the file's own plans and, if it is proved, its derived backward, as often as the
@@ -21,7 +22,7 @@ std::vector<TestedPlan> test_plans(const Program& program, const beside::CaseOpt
 /// Refuted if one differs; else unknown if one was not run.
 Verdict verdict_of(const std::vector<TestedPlan>& tested);
 
-void print_tested(const std::vector<TestedPlan>& tested, const Sources& sources,
-                  const beside::CaseOptions& options, double seconds, std::ostream& out);
+void print_tested(const std::vector<TestedPlan>& tested, const beside::CaseOptions& options,
+                  double seconds, std::ostream& out);
 
 }  // namespace shardproof::check_sharding

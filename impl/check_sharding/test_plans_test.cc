@@ -95,15 +95,34 @@ TEST(TestPlans, GivenSizesStay) {
 }
 
 /// Each op is right, and the plan computes something else.
-TEST(TestPlans, APlanOfOtherMathematicsHasNoOpThatDiffers) {
+TEST(TestPlans, OfAPlanOfOtherMathematicsTheFirstValueThatTheModelDoesNotHaveIsNamed) {
   const Tested result =
       test(std::string(model) +
            "plan other implements up(x: f32[B M], w: f32[M F/t]) -> f32[B F/t] {\n"
-           "    return tanh(einsum(\"B M, M F/t -> B F/t\", abs(x), w))\n"
+           "    size = abs(x)\n"
+           "    h = einsum(\"B M, M F/t -> B F/t\", size, w)\n"
+           "    return tanh(h)\n"
            "}\n");
   EXPECT_EQ(result.code, 1);
   EXPECT_TRUE(result.says("smallest case: t=1, B=1 F=1 M=1\n")) << result.out;
-  EXPECT_TRUE(result.says("each op gives the value that it has on whole tensors")) << result.out;
+  EXPECT_TRUE(result.says("first op whose value the model does not have: -:7: size = abs(x)\n"))
+      << result.out;
+}
+
+/// The number of devices is no part of a model, so the value is looked for on a mesh.
+TEST(TestPlans, AValueThatReadsTheMeshIsNamed) {
+  const Tested result = test(
+      "mesh t\ndim B M\n"
+      "fn mean(x: f32[B M]) -> f32[B] { return sum(\"B M -> B\", x) / |M| }\n"
+      "plan mean_t implements mean(x: f32[B M/t]) -> f32[B] {\n"
+      "    s = all_reduce(\"B {U_t} -> B\", sum(\"B M/t -> B {U_t}\", x))\n"
+      "    n = f32(|M|) / |t|\n"
+      "    return s / n\n"
+      "}\n");
+  EXPECT_EQ(result.code, 1);
+  EXPECT_TRUE(
+      result.says("first op whose value the model does not have: -:6: n = f32(|M|) / |t|\n"))
+      << result.out;
 }
 
 TEST(TestPlans, CasesAreWhatTheScheduleOfALossRequires) {

@@ -8,6 +8,8 @@
 #include "oracle/tape.h"
 #include "spec/check/claim.h"
 #include "spec/check/cost_of_run.h"
+#include "spec/check/fixed_sizes.h"
+#include "spec/check/one_device.h"
 #include "spec/check/points.h"
 #include "spec/check/points_to_refute.h"
 #include "spec/denote/array.h"
@@ -630,6 +632,10 @@ std::optional<FirstWrong> first_wrong_value(const ir::Program& program, size_t p
   CostOfRun cost(program);
   if (cost.at(plan, sizes).numbers > most_of_a_trace) return std::nullopt;
   try {
+    if (names_mesh_sizes(program, plan)) {
+      const ir::Program there = at_mesh_sizes(program, sizes);
+      return LineSearch(there, plan, sizes, result, inputs, cost).run();
+    }
     return LineSearch(program, plan, sizes, result, inputs, cost).run();
   } catch (const std::exception&) {
     return std::nullopt;  // what cannot run here is explained by the algebra alone

@@ -442,7 +442,7 @@ std::optional<FirstWrong> first_wrong_on_a_mesh(const ir::Program& program, size
                                                 const std::vector<Point>& all, const Point& at,
                                                 const Outcome& seen, size_t result) {
   const auto there = [&](const denote::Sizes& sizes, const Inputs& inputs) {
-    return first_wrong_value(at_mesh_sizes(program, sizes), plan, sizes, result, inputs);
+    return first_wrong_value(program, plan, sizes, result, inputs);
   };
   if (have_sizes_of_their_own(at.sizes)) return there(at.sizes, seen.inputs);
   const bool gradient = program.functions.at(plan).implements_grad;  // its numbers are dear
