@@ -123,6 +123,7 @@ Aligned Alignment::of(const Written& plan, const Written& model, int depth) {
 
 Aligned Alignment::found(const Written& plan, const Written& model, int depth) {
   if (equal(plan, model, depth)) return {};
+  if (const auto defined = alias(plan)) return of(*defined, model, depth + 1);
   const Written own = functions_.seen_through(plan), other = functions_.seen_through(model);
   Aligned best = alike(own, other, depth + 1);
   if (best.cost <= another) return best;
@@ -135,6 +136,17 @@ Aligned Alignment::found(const Written& plan, const Written& model, int depth) {
     if (const auto text = text_for(own, model, depth + 1))
       keep_better(best, {whole, {{own.expr->range, tight(*other.expr, *text)}}});
   return best;
+}
+
+/// What stands in `a = h` where `a` is read: nothing but its name is written there, so that its
+/// definition is edited.
+std::optional<Written> Alignment::alias(const Written& plan) {
+  if (!plan.expr || plan.expr->kind != Kind::name) return std::nullopt;
+  const WrittenName* name = find_name(plan.scope, plan.expr->text);
+  if (!name || name->kind != WrittenName::Kind::value || !name->expr ||
+      name->expr->kind != Kind::name)
+    return std::nullopt;
+  return Written{name->expr, nullptr, name->scope, name->number};
 }
 
 bool Alignment::same_leaf(const Written& plan, const Written& model) const {

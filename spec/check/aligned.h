@@ -34,6 +34,7 @@ class Alignment {
   void with_wrapper(const Written& plan, const Written& model, int depth, Aligned& best);
   void another_name(const Written& plan, const Written& model, int depth, Aligned& best);
 
+  static std::optional<Written> alias(const Written& plan);
   bool equal(const Written& plan, const Written& model, int depth);
   bool same_leaf(const Written& plan, const Written& model) const;
   bool same_callee(const syntax::Expr& plan, const syntax::Expr& model) const;

@@ -13,11 +13,6 @@ namespace {
 
 constexpr size_t most_edits_of_one = 3, most_fixes = 6;
 
-bool about_a_value(const Diagnostic& diagnostic) {
-  return diagnostic.severity == Severity::error &&
-         (diagnostic.code == "E0401" || diagnostic.code == "E0402" || diagnostic.code == "E0403");
-}
-
 /// The text of a range in one line.
 std::string in_one_line(std::string_view text) {
   constexpr size_t longest = 120;
@@ -102,6 +97,11 @@ void add_fixes_of_gradient(const ir::Function& backward, const std::vector<Fix>&
 
 }  // namespace
 
+bool about_a_value(const Diagnostic& diagnostic) {
+  return diagnostic.severity == Severity::error &&
+         (diagnostic.code == "E0401" || diagnostic.code == "E0402" || diagnostic.code == "E0403");
+}
+
 void add_fixes_as_the_model(const Sources& sources, const ir::Program& program, size_t plan,
                             bool search, WrittenByFiles& written,
                             std::vector<Diagnostic>& diagnostics) {
@@ -113,6 +113,7 @@ void add_fixes_as_the_model(const Sources& sources, const ir::Program& program, 
   const std::string in_model = "`" + program.functions[*own.model].name + "`";
   const std::string message = "compute it as " + in_model + " does";
   std::vector<Edit> single;
+  std::vector<Fix> several;
   std::vector<std::vector<Edit>> found;
   if (search) found = edits_as_the_model(sources, program, plan, written);
   for (std::vector<Edit>& edits : found) {
@@ -120,7 +121,7 @@ void add_fixes_as_the_model(const Sources& sources, const ir::Program& program, 
       return edit.range.begin < error->range.end && error->range.begin < edit.range.end;
     });
     if (edits.size() > 1 && edits.size() <= most_edits_of_one && !overlap(edits))
-      error->fixes.push_back({message, edits, false, "", true});
+      several.push_back({message, edits, false, "", true});
     for (const Edit& edit : edits)
       if (std::none_of(single.begin(), single.end(), [&](const Edit& known) {
             return known.range == edit.range && known.text == edit.text;
@@ -129,6 +130,7 @@ void add_fixes_as_the_model(const Sources& sources, const ir::Program& program, 
   }
   for (size_t i = 0; i < single.size() && i < most_fixes; ++i)
     error->fixes.push_back({message, {single[i]}, false, "", true});
+  error->fixes.insert(error->fixes.end(), several.begin(), several.end());
   error->fixes.insert(error->fixes.end(), factors.begin(), factors.end());
   if (const auto rolled = search ? roll_for_ppermute(sources, error->range) : std::nullopt)
     error->fixes.push_back({"ppermute moves whole blocks: gather, roll and slice to move entries",

@@ -10,6 +10,9 @@ namespace shardproof {
 /// parsed once.
 using WrittenByFiles = std::map<std::pair<int32_t, int32_t>, WrittenFunctions>;
 
+/// Whether it is an error because a value differs from the model's.
+bool about_a_value(const Diagnostic& diagnostic);
+
 /// Adds guesses (`search`) to the errors that are about a value, and as help what the model has
 /// there.
 void add_fixes_as_the_model(const Sources& sources, const ir::Program& program, size_t plan,

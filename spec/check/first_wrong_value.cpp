@@ -222,8 +222,16 @@ class LineSearch {
       if (const auto found = replacement(v, of_model_)) return found;
     std::erase_if(origins, [&](const ValueAt& v) { return needs_.at(v).empty(); });
     for (const ValueAt& v : in_order(reached_))
-      if (origins.size() > 1 && !reaches_without(v, last, origins)) return wrong(v);
+      if ((origins.size() > 1 || in_one_statement()) && !reaches_without(v, last, origins))
+        return wrong(v);
     return std::nullopt;
+  }
+
+  /// Whether what the model does not have has no names: it is computed in one statement.
+  bool in_one_statement() const {
+    return std::count_if(reached_.begin(), reached_.end(), [&](const ValueAt& v) {
+             return !function_of(v).values.at(v.value).name.empty();
+           }) == 0;
   }
 
   /// Whether `later` is `v`, perhaps gathered, cast or as the last value of a loop.
@@ -432,13 +440,17 @@ class LineSearch {
     return needs;
   }
 
+  enum class Named { any, alike };
+
   /// Whether the model has a value that is this one, the first time that the plan computes it.
-  bool model_has(const ValueAt& v) const {
+  bool model_has(const ValueAt& v, Named named = Named::any) const {
     const auto own = of_plan_.find(v);
     if (own == of_plan_.end()) return !arguments_.contains(v);
     const Values& values = own->second;
     const size_t count = std::min(count_of_blocks(v), values.size());
+    if (may_be_equal_by_chance(v)) named = Named::alike;
     return std::any_of(of_model_.begin(), of_model_.end(), [&](const auto& each) {
+      if (named == Named::alike && !same_name(v, each.first)) return false;
       const Reordered reordered(program_, sizes_, type(v), type(each.first), blocks(v));
       if (reordered.ways() == 0 || reordered.entries() != values[0].data.size()) return false;
       for (size_t way = 0; way < reordered.ways(); ++way)
@@ -452,6 +464,16 @@ class LineSearch {
         }
       return false;
     });
+  }
+
+  /// Conditions have two values, and are equal to others by chance: where one holds everywhere at
+  /// these sizes, or the model has one of the same name, no other of the model stands for it.
+  bool may_be_equal_by_chance(const ValueAt& v) const {
+    if (type(v).dtype != Dtype::boolean) return false;
+    const std::vector<double>& data = of_plan_.at(v).at(0).data;
+    return std::equal(data.begin() + !data.empty(), data.end(), data.begin()) ||
+           std::any_of(of_model_.begin(), of_model_.end(),
+                       [&](const auto& each) { return same_name(v, each.first); });
   }
 
   void reach(const ValueAt& v) {
@@ -481,10 +503,11 @@ class LineSearch {
 
   /// A value that the model has too may be another one than is meant here: the earliest operand
   /// that has a replacement, of the `same` op (the other entry is read, another weight multiplied)
-  /// or any.
+  /// or any. What the model calls by the same name is right: its reader is not.
   std::optional<FirstWrong> operand_of(const ValueAt& v, Kind kind) {
     for (const ValueAt& operand : in_order(needed(v))) {
       if (reached_.contains(operand) || (kind == Kind::any && blocks(operand))) continue;
+      if (model_has(operand, Named::alike)) continue;
       auto found = replacement(operand, of_model_, kind);
       const bool only = needed(operand).size() == 1;  // a cast or collective: look through it
       auto earlier = found || only ? operand_of(operand, found ? Kind::same : kind) : std::nullopt;

@@ -6,6 +6,7 @@
 #include "spec/check/as_the_model.h"
 #include "spec/check/fixes.h"
 #include "spec/check/instances_told.h"
+#include "spec/check/shown_names.h"
 
 namespace shardproof {
 namespace {
@@ -277,6 +278,52 @@ void try_together(FixTrial& trial, Diagnostic& diagnostic, const PlanReport& pla
   }
 }
 
+/// What the edits change; none: they are on several lines, or only insert.
+std::optional<SourceRange> changed_part(const Sources& sources, const std::vector<Edit>& edits) {
+  SourceRange part = edits.at(0).range;
+  for (const Edit& edit : edits) {
+    if (edit.range.file != part.file) return std::nullopt;
+    part.begin = std::min(part.begin, edit.range.begin);
+    part.end = std::max(part.end, edit.range.end);
+  }
+  const bool one_line = sources.text(part).find('\n') == std::string_view::npos;
+  return part.begin < part.end && one_line ? std::optional(part) : std::nullopt;
+}
+
+/// Whether the text is the whole right side of `a = h`.
+bool of_an_alias(const Sources& sources, const SourceRange& part) {
+  const std::string& text = sources.file(part.file).text;
+  const size_t before = text.find_last_not_of(' ', part.begin - 1);
+  const size_t after = std::min(text.find_first_not_of(' ', part.end), text.size());
+  return std::all_of(text.begin() + part.begin, text.begin() + part.end, in_word) &&
+         part.begin > 1 && before != text.npos && text[before] == '=' &&
+         (after == text.size() || text[after] == '\n' || text[after] == '#');
+}
+
+/// The algebra and the numbers may name a parameter that is returned, a whole loop, or the reader
+/// of an alias: there the error is at its fix.
+void move_to_the_fix(const Sources& sources, const ir::Function& plan, Diagnostic& error) {
+  if (!about_a_value(error) || error.fixes.empty() || !error.fixes[0].checked ||
+      !error.fixes[0].guess || error.fixes[0].edits.empty())
+    return;
+  const auto part = changed_part(sources, error.fixes[0].edits);
+  const SourceRange old = error.range;
+  if (!part || part->file != old.file) return;
+  const bool several_lines = sources.text(old).find('\n') != std::string_view::npos;
+  const bool inside = several_lines && old.begin <= part->begin && part->end <= old.end;
+  const bool of_a_parameter =
+      std::any_of(plan.params.begin(), plan.params.end(),
+                  [&](ir::ValueId v) { return plan.values.at(v).range == old; });
+  if (!inside && !of_a_parameter && !of_an_alias(sources, *part)) return;
+  error.range = *part;
+  if (inside) return;
+  constexpr size_t longest = 40;
+  const std::vector<Edit>& edits = error.fixes[0].edits;
+  const bool shown = edits.size() == 1 && !edits[0].text.empty() && edits[0].text.size() < longest;
+  error.label =
+      "the plan is proved with " + (shown ? "`" + edits[0].text + "` here" : "the fix here");
+}
+
 }  // namespace
 
 void try_fixes(const TriedFile& file, std::vector<PlanReport>& plans,
@@ -317,6 +364,9 @@ void try_fixes(const TriedFile& file, std::vector<PlanReport>& plans,
   }
   for (const Failed& each : together)
     try_together(trial, each.plan->diagnostics[each.diagnostic], *each.plan, each.fixes);
+  for (PlanReport& plan : plans)
+    for (Diagnostic& each : plan.diagnostics)
+      move_to_the_fix(file.sources, file.program.functions[plan.function], each);
 }
 
 }  // namespace shardproof
