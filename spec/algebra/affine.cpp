@@ -37,8 +37,8 @@ std::optional<Digit> digit(Engine& g, const Term& t) {
 /// The number of values of an index term whose first value is 0.
 std::optional<Nf> extent(Engine& g, Nf index) {
   const auto b = g.bounds(index);
-  if (!b || b->low != g.zero) return std::nullopt;
-  return g.add(b->high, g.one);
+  if (b.low != g.zero || !b.high) return std::nullopt;
+  return g.add(*b.high, g.one);
 }
 
 }  // namespace

@@ -144,6 +144,9 @@ enum class Fault {
   zero_sum,              // zero_sum.cpp: where a sum of values of any sign is 0, each of them is
   zero_or_positive,      // zero_sum.cpp: [u = 0] + v > 0 for every v >= 0
   mask_divided,          // polynomial.cpp: [c] [c]^-1 is 1, also where c does not hold
+  first_value,           // cases.cpp: what vanishes at the first value of an integer vanishes
+  between_offsets,       // opposite.cpp: [v <= w + 1] = [v <= w]
+  open_circle,           // circle.cpp: an index that is shifted past the end stays there
   times_zero,            // compare.cpp: a denominator that is 0 is multiplied away
   complement_power,      // polynomial.cpp: (1 - x)^2 = 1 - x for every x
   chosen_by_any,         // choice.cpp: any condition chooses the greater of its two values

@@ -3,45 +3,56 @@
 
 namespace shardproof::algebra {
 
-namespace {
-
-/// The largest value of a nonnegative integer atom, if known: range - 1 for a variable, below - 1
-/// for a leaf.
-std::optional<Nf> largest(Engine& g, AtomId a) {
-  const Atom& atom = g.atoms[a];
-  if (atom.kind == AtomKind::var) return g.sub(g.vars[atom.ref].range, g.one);
-  if (g.idempotent(a)) return g.one;
-  if (atom.kind != AtomKind::app) return std::nullopt;
-  const TensorInfo& t = g.tensors[atom.ref];
-  if (t.facts.below && g.free_of(*t.facts.below).empty()) return g.sub(*t.facts.below, g.one);
-  return std::nullopt;
+/// The bounds of an index or of an integer that is data, as terms of sizes.
+Engine::Bounds Engine::bounds_of_atom(AtomId a) {
+  const Atom& atom = atoms[a];
+  if (atom.kind == AtomKind::var) return {zero, sub(vars[atom.ref].range, one)};
+  if (idempotent(a)) return {zero, one};
+  if (atom.kind != AtomKind::app) return {};
+  const TensorInfo& t = tensors[atom.ref];
+  if (t.facts.below && free_of(*t.facts.below).empty()) return {zero, sub(*t.facts.below, one)};
+  if (!t.facts.integer) return {};
+  Bounds of;
+  if (const auto known = declared_bounds.find(atom.ref); known != declared_bounds.end())
+    of = known->second;
+  const Interval numbers = interval(a);
+  if (!of.low && numbers.low) of.low = number(numbers.low->ceil());
+  if (!of.high && numbers.high) of.high = number(numbers.high->floor());
+  return of;
 }
 
-}  // namespace
-
-std::optional<Engine::Bounds> Engine::bounds(Nf e) {
-  Bounds b{zero, zero};
+Engine::Bounds Engine::bounds(Nf e) {
+  Bounds sum{zero, zero};
   for (const Term& t : Poly(terms(e))) {
+    const Mono m = factors(t.mono);
     Mono fixed;
-    Nf high = one;
-    bool moving = false;
-    for (const Factor& f : Mono(factors(t.mono))) {
-      AtomKind kind = atoms[f.atom].kind;
-      if (kind == AtomKind::size) {
-        if (!f.exponent.is_integer()) return std::nullopt;
+    Bounds of{one, one};
+    for (const Factor& f : m) {
+      if (!f.exponent.is_integer()) return {};
+      if (atoms[f.atom].kind == AtomKind::size) {
         fixed.push_back(f);
         continue;
       }
-      auto top = largest(*this, f.atom);
-      if (!top || !f.exponent.is_integer() || f.exponent.sign() < 0) return std::nullopt;
-      moving = true;
-      high = mul(high, pow(*top, f.exponent));
+      const Bounds own = bounds_of_atom(f.atom);
+      if (f.exponent.is_one() && of.low == one && of.high == one) {
+        of = own;
+        continue;
+      }
+      const auto from_zero = [&](const Bounds& b) { return b.low && nonnegative_sizes(*b.low); };
+      if (f.exponent.sign() < 0 || !from_zero(own) || !from_zero(of)) return {};
+      of.low = zero;
+      of.high = of.high && own.high ? std::optional(mul(*of.high, pow(*own.high, f.exponent)))
+                                    : std::nullopt;
     }
-    Nf extreme = mul(high, monomial(mono(fixed), t.coef));
-    if (!moving || t.coef.sign() > 0) b.high = add(b.high, extreme);
-    if (!moving || t.coef.sign() < 0) b.low = add(b.low, extreme);
+    const Nf factor = monomial(mono(fixed), t.coef);
+    const bool turned = t.coef.sign() < 0;
+    const auto add_to = [&](std::optional<Nf>& to, const std::optional<Nf>& more) {
+      to = to && more ? std::optional(add(*to, mul(*more, factor))) : std::nullopt;
+    };
+    add_to(sum.low, turned ? of.high : of.low);
+    add_to(sum.high, turned ? of.low : of.high);
   }
-  return b;
+  return sum;
 }
 
 bool Engine::at_least(Nf e, int64_t bound) {
@@ -49,8 +60,8 @@ bool Engine::at_least(Nf e, int64_t bound) {
   if (terms(e).size() > 16) return false;
   const auto known = at_least_cache.find({e.id, bound});
   if (known != at_least_cache.end()) return known->second;
-  auto b = bounds(e);
-  return at_least_cache[{e.id, bound}] = b && nonnegative_sizes(sub(b->low, number(bound)));
+  const Bounds b = bounds(e);
+  return at_least_cache[{e.id, bound}] = b.low && nonnegative_sizes(sub(*b.low, number(bound)));
 }
 
 }  // namespace shardproof::algebra

@@ -214,9 +214,19 @@ class Case {
     std::unordered_set<uint32_t> seen = {};
   };
 
+  /// The terms of u, those without a known sign first: a value that is replaced loses its sign.
+  Poly terms_to_replace() {
+    Poly all = g_.terms(u_);
+    std::stable_partition(all.begin(), all.end(), [&](const Term& t) {
+      const Nf value = g_.monomial(t.mono, 1);
+      return !g_.nonnegative(value) && !g_.nonnegative(g_.scale(value, -1));
+    });
+    return all;
+  }
+
   /// For u = 0: solves for one of its leaves, or for any atom (or its root) that equals a number.
   void solve() {
-    for (const Term& t : Poly(g_.terms(u_))) {
+    for (const Term& t : terms_to_replace()) {
       const Mono m = g_.factors(t.mono);
       if (m.size() != 1) continue;
       const Atom& atom = g_.atoms[m[0].atom];
@@ -234,7 +244,7 @@ class Case {
   /// For u = 0: the first product of u that does not occur inside the other terms. For u = x + 1/(1
   /// + exp(x)) it is not x: replacing x in exp(x) would never end.
   std::optional<Term> replaceable() {
-    for (const Term& t : Poly(g_.terms(u_))) {
+    for (const Term& t : terms_to_replace()) {
       const Mono product = g_.factors(t.mono);
       const Nf others = g_.sub(u_, g_.monomial(t.mono, t.coef));
       const auto outside = [&](const Factor& f) {
@@ -455,6 +465,47 @@ Nf under_its_equations(Engine& g, Nf e) {
 
 bool in_each_case(Engine& g, Nf e, const std::function<bool(Nf)>& vanishes) {
   return each(g, e, vanishes, 3, {});
+}
+
+namespace {
+
+struct FewValues {
+  AtomId atom;
+  int64_t first, last;
+};
+
+/// An integer in e, also in a place of a tensor, that has at most 8 values.
+std::optional<FewValues> integer_of_few_values(Engine& g, Nf e, bool in_places = true) {
+  constexpr int64_t most_values = 8;
+  for (const Term& t : Poly(g.terms(e)))
+    for (const Factor& f : Mono(g.factors(t.mono))) {
+      const Atom atom = g.atoms[f.atom];
+      if (atom.kind != AtomKind::app || g.tensors[atom.ref].op != Op::leaf) continue;
+      const Engine::Bounds of = g.bounds_of_atom(f.atom);
+      const auto low = of.low ? g.as_number(*of.low) : std::nullopt;
+      const auto high = of.high ? g.as_number(*of.high) : std::nullopt;
+      if (g.tensors[atom.ref].facts.integer && low && high && *high - *low < Rational(most_values))
+        return FewValues{f.atom, low->num, high->num};
+      for (Nf place : in_places ? atom.args : std::vector<Nf>{})
+        if (const auto found = integer_of_few_values(g, place, false)) return found;
+    }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool at_each_value(Engine& g, Nf e, const std::function<bool(Nf)>& vanishes) {
+  constexpr size_t most_terms = 40;
+  if (g.terms(e).size() > most_terms) return false;
+  const auto found = integer_of_few_values(g, e);
+  if (!found) return false;
+  for (int64_t n = found->first; n <= found->last; ++n) {
+    const auto equation =
+        g.single_atom(g.eq0(g.sub(g.of_atom(found->atom), g.number(Rational(n)))));
+    if (!equation || !vanishes(Case(g, *equation).of(e))) return false;
+    if (g.fault == Fault::first_value) return true;
+  }
+  return true;
 }
 
 }  // namespace shardproof::algebra

@@ -16,4 +16,8 @@ Nf under_its_equations(Engine& g, Nf e);
 /// or 0. Splits at most three nested steps.
 bool in_each_case(Engine& g, Nf e, const std::function<bool(Nf)>& vanishes);
 
+/// Whether `vanishes` holds for e at each value of an integer that has at most 8; false if e has no
+/// such integer.
+bool at_each_value(Engine& g, Nf e, const std::function<bool(Nf)>& vanishes);
+
 }  // namespace shardproof::algebra

@@ -213,11 +213,14 @@ bool vanishes(Engine& g, Nf residue) {
     cleared = clear_denominators(g, without);
     if (cleared && *cleared == g.zero) return true;
   }
-  if (g.budget.limit > 1 && under_its_equations(g, residue) == g.zero) return true;
+  if (g.budget.limit > 1 &&
+      (under_its_equations(g, residue) == g.zero || g.sums_to_index(residue) == g.zero))
+    return true;
   return vanishes_in_pieces(g, residue, 2);
 }
 
-/// Tries each value of a free variable with a constant range <= 8: every case must vanish.
+/// Tries each value of a free variable with a constant range <= 8, or of an integer that is data:
+/// every case must vanish.
 bool by_cases(Engine& g, Nf residue, int depth) {
   if (vanishes(g, residue)) return true;
   for (VarId v : VarSet(g.free_of(residue))) {
@@ -227,7 +230,7 @@ bool by_cases(Engine& g, Nf residue, int depth) {
       if (!by_cases(g, g.substitute(residue, {{v, g.number(i)}}), depth - 1)) return false;
     return true;
   }
-  return false;
+  return depth > 0 && at_each_value(g, residue, [&](Nf e) { return by_cases(g, e, depth - 1); });
 }
 
 /// Whether e vanishes on both sides of the sizes that its free indices are compared with, such as

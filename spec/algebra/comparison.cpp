@@ -2,6 +2,7 @@
 // becomes x - 9, and exp(x) - exp(y) becomes x - y.
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "spec/algebra/engine.h"
 
@@ -94,6 +95,31 @@ Nf Engine::with_least_powers(Nf u) {
   return result;
 }
 
+/// p - q for u = p^k - q^k, where k is odd, or p and q are never < 0.
+std::optional<Nf> Engine::without_powers(Nf u) {
+  const Poly both = terms(u);
+  if (both.size() != 2 || both[0].coef.sign() == both[1].coef.sign()) return std::nullopt;
+  int64_t k = 0;
+  for (const Term& t : both)
+    for (const Factor& f : factors(t.mono)) {
+      if (!f.exponent.is_integer()) return std::nullopt;
+      k = std::gcd(k, f.exponent.num);
+    }
+  if (k < 2) return std::nullopt;
+  const Rational sign = both[0].coef.sign();
+  const auto ratio = root(-both[1].coef / both[0].coef, Rational(1, k));
+  if (!ratio || !as_number(*ratio)) return std::nullopt;
+  const auto lowered = [&](const Term& t) {
+    Mono m = factors(t.mono);
+    for (Factor& f : m) f.exponent = f.exponent / Rational(k);
+    return fix(m, 1);
+  };
+  const Nf p = lowered(both[0]), q = lowered(both[1]);
+  const bool any_sign = k % 2 == 1 || fault == Fault::sign_of_power;
+  if (!any_sign && !(nonnegative(p) && nonnegative(q))) return std::nullopt;
+  return scale(sub(p, mul(q, *ratio)), sign);
+}
+
 /// a - b + log(p / q) for u = p e^a - q e^b, with p and q of one sign.
 std::optional<Nf> Engine::without_exponentials(Nf u) {
   const Poly both = terms(u);
@@ -182,10 +208,55 @@ std::optional<Nf> Engine::step_of_product(Nf u) {
   return mul(defined, sign && sign->sign() < 0 ? below : above);
 }
 
+/// [u > 0] for a difference of two squares: p^2 - q^2 is (p - q) (p + q).
+std::optional<Nf> Engine::step_of_squares(Nf u) {
+  const Poly both = terms(u);
+  if (both.size() != 2 || both[0].coef.sign() == both[1].coef.sign()) return std::nullopt;
+  Nf sides[2];
+  for (int i : {0, 1}) {
+    Mono half = factors(both[i].mono);
+    for (Factor& f : half) {
+      f.exponent = f.exponent / Rational(2);
+      if (!f.exponent.is_integer()) return std::nullopt;
+    }
+    const auto size = root(both[i].coef.sign() < 0 ? -both[i].coef : both[i].coef, Rational(1, 2));
+    if (!size) return std::nullopt;
+    sides[i] = mul(fix(half, 1), *size);
+  }
+  if (both[0].coef.sign() < 0) std::swap(sides[0], sides[1]);
+  const Nf less = sub(sides[0], sides[1]), more = add(sides[0], sides[1]);
+  const Nf above = mul(step(less), step(more));
+  if (fault == Fault::sign_of_product) return above;
+  return add(above, mul(step(scale(less, -1)), step(scale(more, -1))));
+}
+
+/// [u > 0] for u = k |v| + r with a k of one sign: the greater of k v + r and r - k v, or the
+/// smaller.
+std::optional<Nf> Engine::step_of_magnitude(Nf u) {
+  for (const Term& t : Poly(terms(u))) {
+    const Mono m = factors(t.mono);
+    for (size_t i = 0; i < m.size(); ++i) {
+      const auto value = inside_magnitude(m[i]);
+      if (!value || m[i].exponent != Rational(1, 2) || !nonnegative(fix(without(m, i), 1)))
+        continue;
+      const Nf part = mul(*value, fix(without(m, i), t.coef)),
+               rest = sub(u, monomial(t.mono, t.coef));
+      const Nf a = step(add(rest, part)), b = step(sub(rest, part)), both = mul(a, b);
+      return t.coef.sign() < 0 || fault == Fault::sign_of_product ? both : sub(add(a, b), both);
+    }
+  }
+  return std::nullopt;
+}
+
 /// e with the signs of products that are compared with 0 as those of their factors.
 Nf Engine::split_products(Nf e) {
-  return with_indicators(
-      e, [&](AtomId a) { return is_op(a, Op::step) ? step_of_product(inner(a)) : std::nullopt; });
+  return with_indicators(e, [&](AtomId a) -> std::optional<Nf> {
+    if (!is_op(a, Op::step)) return std::nullopt;
+    const Nf u = inner(a);
+    if (const auto split = step_of_product(u)) return split;
+    if (const auto split = step_of_squares(u)) return split;
+    return step_of_magnitude(u);
+  });
 }
 
 /// Scales u to coefficients that do not depend on a factor n: if they differ by orders of
@@ -216,6 +287,7 @@ Nf Engine::same_sign(Nf u) {
     other = content(u, false).body;  // else the squares of small numbers overflow
     if (const auto cleared = without_denominators(other)) other = *cleared;
     if (const auto squares = without_roots(other)) other = *squares;
+    if (const auto values = without_powers(other)) other = *values;
     return other;
   } catch (const Overflow&) {
     return u;

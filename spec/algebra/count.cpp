@@ -1,5 +1,5 @@
-// Sum_v [v <= T] = T + 1 and Sum_v [T <= v] = n - T: the number of indices on one side of T. The
-// sum of the indices, and that of their squares.
+// Sum_v [v <= T] = T + 1 and Sum_v [T <= v] = n - T: the number of indices on one side of T; or
+// between two bounds. The sum of the indices, and that of their squares.
 #include "spec/algebra/engine.h"
 
 namespace shardproof::algebra {
@@ -15,6 +15,33 @@ std::optional<Nf> Engine::count(VarId v, AtomId a) {
   const auto never_below_0 = [&](Nf m) { return at_least(m, 0) || positive(add(m, one)); };
   const bool inside = never_below_0(number) && never_below_0(sub(n, number));
   return inside || fault == Fault::count_range ? std::optional<Nf>(iota(number)) : std::nullopt;
+}
+
+/// Sum_v [S <= v] [v <= T] = [S <= T] (T - S + 1) for 0 <= S and T < n, times the rest of the
+/// factors; none if something else depends on v.
+std::optional<Nf> Engine::count_between(const VarSet& bound, VarId v, const Mono& m) {
+  std::optional<Nf> first, last;
+  Mono rest;
+  const Nf i = var(v);
+  for (const Factor& f : m) {
+    if (!contains(atom_vars[f.atom], v)) {
+      rest.push_back(f);
+      continue;
+    }
+    if (atoms[f.atom].kind != AtomKind::le0 || !f.exponent.is_one()) return std::nullopt;
+    const Nf e = atoms[f.atom].args[0], above = add(e, i), below = sub(i, e);
+    const bool from = !mentions(above, v);
+    std::optional<Nf>& side = from ? first : last;
+    if (side || (!from && mentions(below, v))) return std::nullopt;
+    side = from ? above : below;
+  }
+  if (!first || !last || !integer(*first) || !integer(*last)) return std::nullopt;
+  const Nf past = sub(sub(vars[v].range, *last), one);
+  if ((!at_least(*first, 0) || !at_least(past, 0)) && fault != Fault::count_range)
+    return std::nullopt;
+  const Nf number = add(sub(iota(*last), iota(*first)), one);
+  const Nf counted = mul(le0(sub(*first, *last)), number);
+  return sum(set_minus(bound, {v}), mul(fix(rest, 1), counted));
 }
 
 /// Sum_v v = n (n - 1) / 2, and Sum_v v^2 = n (n - 1) (2 n - 1) / 6.

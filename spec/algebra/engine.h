@@ -221,6 +221,9 @@ struct Engine {
   std::optional<Nf> exponent_of(const Term& t);
   std::optional<Nf> without_exponentials(Nf u);
   std::optional<Nf> step_of_product(Nf u);
+  std::optional<Nf> step_of_squares(Nf u);
+  std::optional<Nf> step_of_magnitude(Nf u);
+  std::optional<Nf> without_powers(Nf u);
   Nf split_products(Nf e);
   /// The atom step(u), or step(-u) with `flipped`. The positive content of u is removed first.
   Nf step_atom(Nf u, bool* flipped);
@@ -254,6 +257,7 @@ struct Engine {
   AtomId minus_infinity();
 
   // indicator.cpp
+  std::optional<Nf> base_of_power(Nf e);
   Nf eq0(Nf e);
   Nf le0(Nf e);
   Nf indicator(AtomKind kind, Nf e);
@@ -281,7 +285,10 @@ struct Engine {
   Nf both_ways(AtomId a);
   Nf lift_sum(const VarSet& bound, const Mono& factors);
   Nf older_sum(const VarSet& bound, const Mono& factors);
+  Nf with_sums(Nf e, const std::function<Nf(const VarSet&, const Mono&)>& form);
   Nf older_sums(Nf e);
+  std::optional<Nf> without_offset(AtomId comparison);
+  Nf sums_to_index(Nf e);
   Nf unite_opposites(Nf e);
   Nf unite_covers(Nf e);
 
@@ -313,12 +320,17 @@ struct Engine {
 
   // count.cpp, affine.cpp
   std::optional<Nf> count(VarId v, AtomId comparison);
+  std::optional<Nf> count_between(const VarSet& bound, VarId v, const Mono& factors);
   std::optional<Nf> sum_of_indices(VarId v, const Factor& f);
   Nf gather_iota(Nf e);
+  // circle.cpp
+  bool floors = false;  ///< some term has a floor
+  std::optional<Nf> sum_in_a_circle(const VarSet& bound, const Mono& factors);
 
   // intervals.cpp
   std::unordered_map<TensorId, Interval> declared_intervals;
   void declare_bound(Nf gap, bool strict);
+  void declare_size_bound(AtomId leaf, Rational coef, Nf sizes, bool strict);
   Interval interval(AtomId a);
   Interval bounds_of(Nf e);
   Interval bounds_of_function(Op op, Nf u);
@@ -365,6 +377,7 @@ struct Engine {
   bool nonnegative_product(Nf e);
   bool bounded_by_entries(Nf e, bool strict);
   std::optional<Nf> base_of_root(Nf e);
+  bool nonnegative_terms(Nf e);
   bool nonnegative(Nf e);
   bool integer(Nf e);
   bool positive_atom(AtomId a);
@@ -377,9 +390,11 @@ struct Engine {
   bool integral_sizes(Rational coef, const Mono& sizes, int depth);
   bool nonnegative_sizes(Nf e);
   struct Bounds {
-    Nf low, high;
+    std::optional<Nf> low, high;
   };
-  std::optional<Bounds> bounds(Nf e);
+  std::unordered_map<TensorId, Bounds> declared_bounds;  ///< of integers, by terms of sizes
+  Bounds bounds_of_atom(AtomId a);
+  Bounds bounds(Nf e);
   bool at_least(Nf e, int64_t bound);  // e >= bound for all values of its variables
   std::unordered_map<uint32_t, char> size_sign_cache;
   std::map<std::pair<uint32_t, int64_t>, bool> at_least_cache;

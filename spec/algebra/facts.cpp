@@ -206,16 +206,20 @@ bool Engine::positive(Nf e) {
   return result;
 }
 
+/// Whether each term of e is >= 0 because each of its factors is.
+bool Engine::nonnegative_terms(Nf e) {
+  for (const Term& t : Poly(terms(e))) {
+    if (t.coef.sign() < 0) return false;
+    for (const Factor& f : Mono(factors(t.mono)))
+      if (!nonnegative_atom(f.atom, f.exponent)) return false;
+  }
+  return true;
+}
+
 bool Engine::nonnegative(Nf e) {
   if (e == zero) return true;
   if (auto it = nonnegative_cache.find(e.id); it != nonnegative_cache.end()) return it->second;
-  bool all = true;
-  for (const Term& t : Poly(terms(e))) {
-    all = all && t.coef.sign() > 0;
-    for (const Factor& f : Mono(factors(t.mono))) all = all && nonnegative_atom(f.atom, f.exponent);
-    if (!all) break;
-  }
-  bool result = all || squares.contains(e.id) || at_least(e, 0) || positive(e) ||
+  bool result = nonnegative_terms(e) || squares.contains(e.id) || at_least(e, 0) || positive(e) ||
                 bounded_below(e, false) || positive_in_cases(e, false) ||
                 nonnegative_in_each_case(e) || nonnegative_product(e) ||
                 bounded_by_entries(e, false) || of_positive_operand(e, false);

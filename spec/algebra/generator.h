@@ -27,6 +27,8 @@ enum class Recipe {
   guarded,
   circles,
   mirrors,
+  rolls,
+  between,
   bounded,
   count
 };
@@ -194,6 +196,10 @@ class Generator {
         return circles(depth);
       case Recipe::mirrors:
         return mirrors(depth);
+      case Recipe::rolls:
+        return rolls(depth);
+      case Recipe::between:
+        return between(depth);
       case Recipe::bounded:
         return bounded();
       case Recipe::mixed:
@@ -466,6 +472,41 @@ class Generator {
     E body = node(Expr::mul, {f, with_index(Expr::leaf, {coin(3) ? back : plain}, "y")});
     if (coin(3)) body = node(Expr::mul, {body, with_index(coin() ? Expr::iota : Expr::le, {back})});
     return binder(Expr::sum, u, node(Expr::mul, {body, coin() ? leaf() : expression(depth - 1)}));
+  }
+
+  /// Sum_u f((u + c) mod R) g(u), where R is or is not the range.
+  E rolls(int depth) {
+    const int u = fresh(range());
+    const auto rolled = [&] {
+      Index at{{{1, "", u, ""}, {one_of<int>({-1, 1, 2, 0}), "", -1, ""}},
+               coin(5) ? range() : ranges_[static_cast<size_t>(u)]};
+      if (coin(5)) at.parts.push_back({1, "", variable(), ""});
+      return at;
+    };
+    E body = with_index(Expr::leaf, {rolled()}, "x");
+    if (coin()) body = fn(one_of<Fn>({Fn::exp, Fn::sigmoid}), body);
+    const Index plain{{{1, "", u, ""}}}, other = coin() ? rolled() : plain;
+    if (coin()) body = node(Expr::mul, {body, with_index(Expr::leaf, {other}, "y")});
+    if (coin(3))
+      body =
+          node(Expr::mul,
+               {body, with_index(one_of<Expr::Kind>({Expr::iota, Expr::le, Expr::eq}), {plain})});
+    return binder(Expr::sum, u, node(Expr::mul, {body, coin(3) ? expression(depth - 1) : leaf()}));
+  }
+  /// How many indices lie between two bounds, summed over one of them.
+  E between(int depth) {
+    const int low = fresh(range()),
+              v = fresh(coin(4) ? range() : ranges_[static_cast<size_t>(low)]);
+    const int high = coin(3) ? 0 : variable();
+    Index from{{{1, "", low, ""}, {-1, "", v, ""}}}, to{{{1, "", v, ""}, {-1, "", high, ""}}};
+    if (coin(4)) from.parts.push_back({one_of<int>({1, -1}), "", -1, ""});
+    if (coin(4)) to.parts.push_back({one_of<int>({1, -1}), "", -1, ""});
+    E body = node(Expr::mul, {with_index(Expr::le, {from}), with_index(Expr::le, {to})});
+    E counted = binder(Expr::sum, v, body);
+    E f = with_index(Expr::leaf, {{{{1, "", low, ""}}}}, "x");
+    return binder(
+        Expr::sum, low,
+        node(Expr::mul, {counted, coin(3) ? node(Expr::mul, {f, expression(depth - 1)}) : f}));
   }
 
   laws::Dice dice_;

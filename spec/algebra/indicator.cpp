@@ -79,6 +79,15 @@ Nf reduce_constant(Engine& g, Nf e, Rational* constant) {
 
 }  // namespace
 
+/// u, if e is a positive power of u times a number: both are 0 alike.
+std::optional<Nf> Engine::base_of_power(Nf e) {
+  if (!is_single(e)) return std::nullopt;
+  const Mono& m = factors(terms(e)[0].mono);
+  if (m.size() != 1 || m[0].exponent.sign() < 0) return std::nullopt;
+  const Nf base = base_of(m[0].atom);
+  return base == e ? std::nullopt : std::optional(base);
+}
+
 Nf Engine::eq0(Nf e) { return indicator(AtomKind::eq0, e); }
 
 Nf Engine::le0(Nf e) {
@@ -96,6 +105,8 @@ Nf Engine::indicator(AtomKind kind, Nf e) {
   if (auto it = indicator_cache.find(key); it != indicator_cache.end()) return it->second;
   tick();
   if (auto split = by_conditions(kind, e)) return indicator_cache[key] = *split;
+  if (const auto base = eq ? base_of_power(e) : std::nullopt)
+    return indicator_cache[key] = eq0(*base);
   Nf result;
   Nf p = primitive(*this, e);
   bool whole = integer(p) || (!eq && fault == Fault::integer_comparison);
@@ -296,7 +307,8 @@ Engine::Pair compare_indicators(Engine& g, const Atom& x, const Atom& y) {
 
 }  // namespace
 
-/// Whether x > 0 implies y > 0 or excludes it, for y = k x + n.
+/// Whether x > 0 implies y > 0 or excludes it, for y = k x + n with a number n; above limit 1 with
+/// an n whose terms have one sign.
 Engine::Pair Engine::compare_steps(Nf x, Nf y) {
   using enum Pair;
   if (terms(x).size() > 8 || terms(y).size() > 8) return unrelated;
@@ -306,11 +318,14 @@ Engine::Pair Engine::compare_steps(Nf x, Nf y) {
       if (s.mono == t.mono && ratio.is_zero() && !sign_of_number(monomial(t.mono, 1)))
         ratio = s.coef / t.coef;
   if (ratio.is_zero()) return unrelated;
-  const auto rest = sign_of_number(sub(y, scale(x, ratio)));
-  if (!rest) return unrelated;
+  const Nf rest = sub(y, scale(x, ratio));
   if (fault == Fault::step_absorption) return implies;
-  if (ratio.sign() > 0) return *rest >= 0 ? implies : unrelated;
-  return *rest <= 0 ? excludes : unrelated;
+  const auto at_least_0 = [&](Nf e) {
+    const auto sign = sign_of_number(e);
+    return sign ? *sign >= 0 : budget.limit > 1 && nonnegative_terms(e);
+  };
+  if (ratio.sign() > 0) return at_least_0(rest) ? implies : unrelated;
+  return at_least_0(scale(rest, -1)) ? excludes : unrelated;
 }
 
 Engine::Pair Engine::relation(AtomId x, AtomId y) {

@@ -1,5 +1,6 @@
 // Lower bounds of sums of bounded values: 1 - u > 0 for u = uniform(..), 2 - x - y >= 0 for x, y
 // <= 1.
+#include <algorithm>
 #include <cmath>
 
 #include "spec/algebra/engine.h"
@@ -29,13 +30,16 @@ Interval product(const Interval& a, const Interval& b) {
 }  // namespace
 
 /// Declares gap >= 0, or > 0, for all its variables, if it compares every entry of a leaf with a
-/// number.
+/// number, or with a term of sizes where the entries are integers.
 void Engine::declare_bound(Nf gap, bool strict) {
   std::optional<Term> moving;
-  Rational constant = 0;
-  for (const Term& t : terms(gap)) {
-    if (factors(t.mono).empty())
-      constant = t.coef;
+  Nf rest = zero;
+  for (const Term& t : Poly(terms(gap))) {
+    const Mono& m = factors(t.mono);
+    const bool of_sizes = std::all_of(
+        m.begin(), m.end(), [&](const Factor& f) { return atoms[f.atom].kind == AtomKind::size; });
+    if (of_sizes)
+      rest = add(rest, monomial(t.mono, t.coef));
     else if (std::exchange(moving, t))
       return;
   }
@@ -43,7 +47,9 @@ void Engine::declare_bound(Nf gap, bool strict) {
   const Mono& m = factors(moving->mono);
   if (m.size() != 1 || !m[0].exponent.is_one() || atoms[m[0].atom].kind != AtomKind::app) return;
   if (!every_entry(m[0].atom)) return;
-  Rational limit = -constant / moving->coef;
+  const auto constant = as_number(rest);
+  if (!constant) return declare_size_bound(m[0].atom, moving->coef, rest, strict);
+  Rational limit = -*constant / moving->coef;
   strict = strict || fault == Fault::closed_bound;
   const bool from_below = moving->coef.sign() > 0;
   if (const Rational one_ = 1; strict && limit.is_integer() && integer(of_atom(m[0].atom)))
@@ -55,6 +61,22 @@ void Engine::declare_bound(Nf gap, bool strict) {
     own.high = limit, own.below = strict;
   Interval& known = declared_intervals[atoms[m[0].atom].ref];
   known = both(known, own);
+  forget_facts();
+  pow_cache.clear();
+  indicator_cache.clear();
+}
+
+/// Declares coef * leaf + sizes >= 0, or > 0, for a leaf of integers. The first bound of each side
+/// counts.
+void Engine::declare_size_bound(AtomId leaf, Rational coef, Nf sizes, bool strict) {
+  const TensorId of = atoms[leaf].ref;
+  if (!tensors[of].facts.integer || !integer(sizes) || (coef * coef) != Rational(1)) return;
+  Bounds& known = declared_bounds[of];
+  const bool from_below = coef.sign() > 0;
+  std::optional<Nf>& side = from_below ? known.low : known.high;
+  if (side) return;
+  const Nf room = strict ? sub(sizes, one) : sizes;
+  side = from_below ? scale(room, -1) : room;
   forget_facts();
   pow_cache.clear();
   indicator_cache.clear();

@@ -70,8 +70,8 @@ Nf Engine::older_sum(const VarSet& bound, const Mono& m) {
   return here;
 }
 
-/// The terms of e, with each sum in its older form.
-Nf Engine::older_sums(Nf e) {
+/// e with another form of its sums of one product.
+Nf Engine::with_sums(Nf e, const std::function<Nf(const VarSet&, const Mono&)>& form) {
   Nf result = zero;
   for (const Term& t : Poly(terms(e))) {
     Mono kept;
@@ -82,13 +82,54 @@ Nf Engine::older_sums(Nf e) {
       if (is_op(f.atom, Op::sum) && f.exponent.is_one())
         body = open(atoms[f.atom].ref, std::vector<Nf>(atoms[f.atom].args), free_of(e), &binders);
       if (body != zero && is_single(body) && terms(body)[0].coef.is_one())
-        product = mul(product, older_sum(binders, Mono(factors(terms(body)[0].mono))));
+        product = mul(product, form(binders, Mono(factors(terms(body)[0].mono))));
       else
         kept.push_back(f);
     }
     result = add(result, mul(product, fix(kept, t.coef)));
   }
   return result;
+}
+
+/// The terms of e, with each sum in its older form.
+Nf Engine::older_sums(Nf e) {
+  return with_sums(e, [&](const VarSet& bound, const Mono& m) { return older_sum(bound, m); });
+}
+
+/// [e + c <= 0] for a small c as [e <= 0] and the equations between: [v <= w + 1] = [v <= w] + [v =
+/// w + 1].
+std::optional<Nf> Engine::without_offset(AtomId a) {
+  constexpr int64_t most = 4;
+  if (atoms[a].kind != AtomKind::le0) return std::nullopt;
+  const Nf e = atoms[a].args[0];
+  Rational c = 0;
+  for (const Term& t : terms(e))
+    if (factors(t.mono).empty()) c = t.coef;
+  if (c.is_zero() || !c.is_integer() || Rational(most) < c || c < Rational(-most) || !integer(e))
+    return std::nullopt;
+  const Nf rest = sub(e, number(c));
+  Nf result = le0(rest);
+  const bool all = fault != Fault::between_offsets;
+  for (int64_t j = 0; j < c.num && all; ++j)
+    result = sub(result, eq0(add(rest, number(Rational(j)))));
+  for (int64_t j = 1; j <= -c.num && all; ++j)
+    result = add(result, eq0(sub(rest, number(Rational(j)))));
+  return result;
+}
+
+/// e with its sums up to w + c as sums up to w, and the terms between.
+Nf Engine::sums_to_index(Nf e) {
+  return with_sums(e, [&](const VarSet& bound, const Mono& m) {
+    Nf product = one;
+    bool changes = false;
+    for (const Factor& f : m) {
+      const bool bound_here = f.exponent.is_one() && mentions_any(atom_vars[f.atom], bound);
+      const auto other = bound_here ? without_offset(f.atom) : std::nullopt;
+      changes = changes || other;
+      product = mul(product, other ? *other : atom_power(f.atom, f.exponent));
+    }
+    return changes ? sum(bound, product) : lift_sum(bound, m);
+  });
 }
 
 /// Replaces [-e <= 0] by [e <= 0] where the term contains both.

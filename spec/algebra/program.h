@@ -23,7 +23,7 @@ inline Nf size_nf(Algebra& a, const std::string& s) {
   return a.size(s);
 }
 
-/// Sum of k * size * var, of ids[var] terms, and of k * size.
+/// Sum of k * size * var, of ids[var] terms, and of k * size; its remainder if there is a `circle`.
 struct Index {
   struct Part {
     int k;
@@ -31,7 +31,8 @@ struct Index {
     int var = -1;         // -1: constant
     std::string through;  // integer leaf applied to the variable
   };
-  std::vector<Part> parts;
+  std::vector<Part> parts = {};
+  std::string circle = {};  ///< a size
 };
 
 /// [x > 0]; undefined where rounding could decide it.
@@ -86,7 +87,9 @@ struct Direct {
       if (!p.through.empty()) x = leaf_value(p.through, {static_cast<int>(x)}, sizes);
       total += p.k * size_value(p.size, sizes) * static_cast<int>(x);
     }
-    return total;
+    if (e.circle.empty()) return total;
+    const int n = size_value(e.circle, sizes);
+    return ((total % n) + n) % n;
   }
 
   double operator()(const E& e) {
@@ -248,7 +251,7 @@ struct Lower {
       if (!p.through.empty()) x = a.at(leaf(p.through, 1), {x});
       total = a.add(total, a.mul(a.mul(a.number(p.k), size_nf(a, p.size)), x));
     }
-    return total;
+    return e.circle.empty() ? total : a.mod(total, size_nf(a, e.circle));
   }
 
   Nf operator()(const E& e) {

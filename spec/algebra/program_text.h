@@ -25,7 +25,8 @@ inline std::string text(const Index& at) {
       one = size + (size.empty() || one.empty() ? "" : " ") + one;
     all += (all.empty() ? "" : " + ") + one;
   }
-  return all.empty() ? "0" : all;
+  if (all.empty()) all = "0";
+  return at.circle.empty() ? all : "(" + all + ") mod |" + at.circle + "|";
 }
 
 inline const char* name_of_function(Fn fn) {

@@ -1,5 +1,6 @@
 // step(x) = [x > 0], relu, floor, and iota: the functions between reals and integers.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "spec/algebra/engine.h"
@@ -52,10 +53,14 @@ Nf Engine::relu(Nf u) {
 
 /// 0 <= u < 1, proved by multiplying with u's denominators: i / |A| for an index i of A.
 bool Engine::proper_fraction(Nf u) {
+  std::map<AtomId, Rational> exponents;
+  for (const Term& t : terms(u))
+    for (const Factor& f : factors(t.mono))
+      if (atoms[f.atom].kind == AtomKind::size && f.exponent < exponents[f.atom])
+        exponents[f.atom] = f.exponent;
   Nf denominator = one;
-  for (const Factor& f : factors(terms(u).at(0).mono))
-    if (f.exponent.sign() < 0 && atoms[f.atom].kind == AtomKind::size)
-      denominator = mul(denominator, atom_power(f.atom, -f.exponent));
+  for (const auto& [size, exponent] : exponents)
+    if (!exponent.is_zero()) denominator = mul(denominator, atom_power(size, -exponent));
   const Nf numerator = mul(u, denominator);
   return integer(numerator) && integer(denominator) && at_least(numerator, 0) &&
          at_least(sub(sub(denominator, numerator), one), 0);
@@ -78,6 +83,7 @@ Nf Engine::floor(Nf u) {
   if (proper_fraction(inside)) return outside;
   if (proper_fraction(add(inside, one))) return sub(outside, one);
   if (const auto flat = nested_floor(inside)) return add(outside, floor(*flat));
+  floors = true;
   return add(outside, lift(Op::floor, {}, inside));
 }
 

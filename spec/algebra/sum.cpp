@@ -151,7 +151,10 @@ Nf Engine::sum_components(const VarSet& bound, const Mono& m, Rational coef) {
     std::sort(parts[i].begin(), parts[i].end(),
               [](const Factor& a, const Factor& b) { return a.atom < b.atom; });
     const bool one_factor = labels[i].size() == 1 && parts[i].size() == 1;
-    const auto known = one_factor ? sum_of_indices(labels[i][0], parts[i][0]) : std::nullopt;
+    auto known = one_factor ? sum_of_indices(labels[i][0], parts[i][0]) : std::nullopt;
+    for (VarId v : labels[i])
+      if (!known) known = count_between(labels[i], v, parts[i]);
+    if (!known) known = sum_in_a_circle(labels[i], parts[i]);
     result = mul(result, known ? *known : sum_either_way(labels[i], parts[i]));
   }
   return result;

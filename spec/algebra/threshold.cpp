@@ -17,10 +17,15 @@ struct Threshold {
 /// A cut of v; for a bound v it must lie in its range. The part of a free v above a cut that is
 /// beyond the range is empty, and nothing is claimed of it.
 std::optional<Threshold> threshold(Engine& g, AtomId a, const VarSet& bound, bool free = false) {
-  if (g.atoms[a].kind != AtomKind::le0 || g.atom_vars[a].size() != 1) return std::nullopt;
+  const AtomKind kind = g.atoms[a].kind;
+  if ((kind != AtomKind::le0 && kind != AtomKind::eq0) || g.atom_vars[a].size() != 1)
+    return std::nullopt;
   VarId v = g.atom_vars[a][0];
   if (!contains(bound, v)) return std::nullopt;
   Nf e = g.atoms[a].args[0], i = g.var(v), plus = g.add(e, i), minus = g.sub(e, i);
+  if (kind == AtomKind::eq0)  // [v = 0] is [v < 1]
+    return free && (e == i || e == g.scale(i, -1)) ? std::optional(Threshold{v, a, g.one, false})
+                                                   : std::nullopt;
   bool high = !g.mentions(plus, v), low = !g.mentions(minus, v);
   if (!high && !low) return std::nullopt;
   Nf cut = high ? plus : g.sub(g.one, minus);  // cut - v <= 0, or v - cut + 1 <= 0

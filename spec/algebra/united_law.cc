@@ -127,10 +127,95 @@ Trial sum_of_quotients(Draw& d) {
                  !d.changed);
 }
 
+/// The sum of x over all v <= w + c, and the one up to w with the entries between.
+Trial sums_to_neighbours(Draw& d) {
+  const Nf K = d.a.size("K");
+  const Leaf x = d.a.leaf("x", {K});
+  const Var v = d.a.fresh(K, "v"), w = d.a.fresh(K, "w");
+  const int c = d.below(5) - 2, other = d.changed ? d.below(5) - 2 : c;
+  const auto up_to = [&](int offset) {
+    const Nf last = d.a.add(d.a.var(w), d.a.number(offset));
+    return d.a.sum({v}, d.a.mul(d.a.at(x, {d.a.var(v)}), d.a.le0(d.a.sub(d.a.var(v), last))));
+  };
+  Nf sum = up_to(0);
+  for (int j = std::min(other, 0) + 1; j <= std::max(other, 0); ++j) {
+    const Nf at = d.a.add(d.a.var(w), d.a.number(j));
+    const Nf inside =
+        d.a.mul(d.a.le0(d.a.neg(at)), d.a.le0(d.a.add(d.a.sub(at, K), d.a.number(1))));
+    const Nf entry = d.a.mul(inside, d.a.at(x, {at}));
+    sum = other > 0 ? d.a.add(sum, entry) : d.a.sub(sum, entry);
+  }
+  return d.trial(up_to(c), sum, c == other);
+}
+
+/// where(w > l, w - l, where(w < -l, w + l, 0)) and sign(w) max(|w| - l, 0), which are one for l >=
+/// 0.
+Trial soft_threshold(Draw& d) {
+  const Nf w = d.leaf("w"), l = d.leaf("l"), zero = d.a.number(0);
+  const bool any_sign = d.changed && d.below(2) == 1;
+  if (!any_sign) d.a.declare_bound(l, false);
+  const Nf inner =
+      d.a.where(d.a.sub(d.a.number(1), d.a.le0_real(d.a.neg(d.a.add(w, l)))), zero, d.a.add(w, l));
+  const Nf chosen = d.a.where(d.a.le0_real(d.a.sub(w, l)), inner, d.a.sub(w, l));
+  const Nf room = d.a.sub(d.a.apply(Fn::abs, w), d.changed && !any_sign ? d.a.neg(l) : l);
+  return d.trial(chosen, d.a.mul(d.a.apply(Fn::sign, w), d.a.apply(Fn::relu, room)), !d.changed);
+}
+
+/// x where p^k > n^k, and where p > n; of values of any sign for an odd k.
+Trial compared_powers(Draw& d) {
+  const int k = 2 + d.below(3), n = 1 + d.below(3), other = d.changed ? n + 1 : n;
+  const Nf p = d.leaf("p"), x = d.leaf("x");
+  const bool any_sign = d.below(2) == 1;
+  if (!any_sign) d.a.declare_bound(p, false);
+  Rational power = 1;
+  for (int i = 0; i < k; ++i) power = power * Rational(other);
+  const Nf high = d.a.apply(Fn::step, d.a.sub(d.a.pow(p, k), d.a.number(power)));
+  const Nf plain = d.a.apply(Fn::step, d.a.sub(p, d.a.number(n)));
+  return d.trial(d.a.mul(x, high), d.a.mul(x, plain), !d.changed && (!any_sign || k % 2 == 1));
+}
+
+/// The product of i - k for all k that i may be, or for all but the last, and 0.
+Trial few_values(Draw& d) {
+  const int low = d.below(5) - 2, count = 1 + d.below(4);
+  const Nf i = d.leaf("i", true), x = d.leaf("x");
+  d.a.declare_bound(d.a.sub(i, d.a.number(low)), false);
+  d.a.declare_bound(d.a.sub(d.a.number(low + count - 1 + (d.changed ? 1 : 0)), i), false);
+  Nf product = x;
+  for (int k = 0; k < count; ++k) product = d.a.mul(product, d.a.sub(i, d.a.number(low + k)));
+  return d.trial(product, d.a.number(0), !d.changed);
+}
+
+/// x where (i - j)^k is 0, and where i = j.
+Trial zero_of_a_power(Draw& d) {
+  const int k = 2 + d.below(2);
+  const Nf i = d.leaf("i", true), j = d.leaf("j", true), x = d.leaf("x");
+  const Nf apart = d.a.pow(d.a.sub(i, d.changed ? d.a.add(j, d.a.number(1)) : j), k);
+  return d.trial(d.a.mul(x, d.a.eq0(apart)), d.a.mul(x, d.a.eq0(d.a.sub(i, j))), !d.changed);
+}
+
+/// An entry at n - 1 for 1 <= n <= |K|, and one of which n counts another number.
+Trial entry_of_a_count(Draw& d) {
+  const Nf K = d.a.size("K"), n = d.leaf("n", true), one = d.a.number(1);
+  const Leaf x = d.a.leaf("x", {K});
+  const Var v = d.a.fresh(K, "v");
+  d.a.declare_bound(d.a.sub(n, one), false);
+  d.a.declare_bound(d.a.sub(d.changed ? d.a.add(K, one) : K, n), false);
+  const Nf last = d.a.sub(n, one);
+  const Nf hot = d.a.sum({v}, d.a.mul(d.a.at(x, {d.a.var(v)}), d.a.eq0(d.a.sub(d.a.var(v), last))));
+  return d.trial(hot, d.a.at(x, {last}), !d.changed);
+}
+
 Trial try_pair(laws::Dice dice, Fault fault) {
-  const auto rule = dice.below(7);
+  const auto rule = dice.below(13);
   const int limit = rule >= 4 || dice.below(2) ? 24 : 1;
   Draw d(std::move(dice), limit, fault);
+  if (rule > 6)
+    return rule == 7    ? sums_to_neighbours(d)
+           : rule == 8  ? soft_threshold(d)
+           : rule == 9  ? compared_powers(d)
+           : rule == 10 ? few_values(d)
+           : rule == 11 ? zero_of_a_power(d)
+                        : entry_of_a_count(d);
   return rule == 0   ? multiple(d)
          : rule == 1 ? sum_of_angles(d)
          : rule == 2 ? covering(d)
@@ -153,8 +238,9 @@ TEST(United, WhatIsCalledEqualIsEqual) {
 }
 
 TEST(United, FindPlantedFaults) {
-  for (Fault fault : {Fault::angle_multiple, Fault::angle_sum, Fault::covers, Fault::half_sum,
-                      Fault::congruence, Fault::shared_sum}) {
+  for (Fault fault :
+       {Fault::angle_multiple, Fault::angle_sum, Fault::covers, Fault::half_sum, Fault::congruence,
+        Fault::shared_sum, Fault::between_offsets, Fault::first_value, Fault::sign_of_power}) {
     bool fooled = false;
     for (uint64_t seed = 0; seed < 1000 && !fooled; ++seed) {
       const Trial trial = try_pair(laws::Dice(seed), fault);
