@@ -121,7 +121,8 @@ struct Engine {
   std::deque<VarSet> atom_vars, mono_vars, poly_vars;  // free variables, by id
   std::deque<VarInfo> vars;
   std::deque<TensorInfo> tensors;
-  std::map<std::string, std::string> shown_as;  // scans, by name: what the file calls them
+  std::map<std::string, std::string> shown_as;       // scans, by name: what the file calls them
+  bool writes_tanh = false, writes_sigmoid = false;  // tanh(u) is 2 sigmoid(2 u) - 1 here
   std::vector<std::string> sizes;
   std::unordered_map<std::string, uint32_t> size_ids;
   std::unordered_map<std::string, TensorId> tensor_ids;
@@ -428,6 +429,9 @@ struct Engine {
   std::unordered_map<std::string, Nf> lift_cache;
   const TensorInfo* derived(AtomId a) const;  // null unless the atom is an application
   bool is_op(AtomId a, Op op) const;
+  /// The u of sigmoid(2 u) where the file writes tanh(u).
+  std::optional<Nf> tanh_argument(AtomId a);
+  Nf with_tanh(Nf e);  // tanh(u) in place of these, in what is shown
 
   // sum.cpp, delta.cpp, injective.cpp, threshold.cpp, telescope.cpp, digits.cpp, max.cpp
   Nf sum(VarSet bound, Nf body);

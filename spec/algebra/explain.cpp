@@ -30,7 +30,7 @@ struct Explainer {
     if (a.kind != AtomKind::app) return;
     const TensorInfo& t = g.tensors[a.ref];
     if (t.op == Op::leaf || t.op == Op::symbol || t.op == Op::iota)
-      ++out[t.name];
+      ++out[t.op == Op::symbol && t.name == "tanh" ? "tanh(..)" : t.name];
     else
       collect(Nf(t.body), out);
   }
@@ -73,6 +73,7 @@ struct Explainer {
       return many;
     }
     if (auto f = factor(plan, model)) return *f;
+    plan = g.with_tanh(plan), model = g.with_tanh(model);
     Nf residue = g.sub(plan, model);
     std::vector<Term> extra, missing;
     for (const Term& t : Poly(g.terms(residue))) {
@@ -181,6 +182,9 @@ struct Explainer {
 
   std::optional<Difference> names(const Tokens& p, const Tokens& m) {
     Tokens only_plan = minus(p, m), only_model = minus(m, p);
+    for (const Tokens& each : {only_plan, only_model})
+      if (!each.empty() && each.begin()->first.find_first_of("[(") != std::string::npos)
+        return std::nullopt;  // a condition or tanh(..)
     if (only_plan.size() == 1 && only_model.size() == 1) {
       std::string a = only_plan.begin()->first, b = only_model.begin()->first;
       return Difference{
@@ -226,6 +230,11 @@ struct Explainer {
     if (a.kind != AtomKind::app)
       return Difference{Difference::operand, s + " instead of " + t, {}, s, t};
     const TensorInfo p = g.tensors[a.ref], m = g.tensors[b.ref];
+    if (p.op == Op::symbol && p.name == "tanh" && m.name == "tanh") {
+      Difference d = nf(a.args[0], b.args[0]);
+      d.text = "inside tanh: " + d.text, d.kind = Difference::inside;
+      return d;
+    }
     if (p.op == Op::leaf || p.op == Op::symbol || p.op == Op::iota) {
       if (p.name != m.name)
         return Difference{Difference::operand,
@@ -262,10 +271,17 @@ struct Explainer {
     return as == Inequalities::both ? shown + " (or " + opposite + ")" : opposite;
   }
 
+  Tokens names_inside(const TensorInfo& t) {
+    Tokens out;
+    collect(Nf(t.body), out);
+    return out;
+  }
+
   std::optional<Difference> inside(const Atom& a, const Atom& b) {
     const TensorInfo p = g.tensors[a.ref], m = g.tensors[b.ref];
     if (++depth > 6) return std::nullopt;
-    if (p.binders.size() == m.binders.size() && p.binders != m.binders) {
+    const bool same_names = names_inside(p) == names_inside(m);
+    if (same_names && p.binders.size() == m.binders.size() && p.binders != m.binders) {
       for (size_t i = 0; i < p.binders.size(); ++i) {
         if (std::find(m.binders.begin(), m.binders.end(), p.binders[i]) != m.binders.end())
           continue;
@@ -282,12 +298,9 @@ struct Explainer {
     for (Nf arg : b.args) avoid = set_union(avoid, g.free_of(arg));
     Nf plan = g.open(a.ref, a.args, avoid, &left), model = g.open(b.ref, b.args, avoid, &right);
     if (plan == model) return std::nullopt;
-    // A program writes no sigmoid: it comes from tanh(u) = 2 sigmoid(2 u) - 1.
-    const bool tanh = p.op == Op::sigmoid;
-    if (tanh) plan = g.scale(plan, Rational(1, 2)), model = g.scale(model, Rational(1, 2));
     Difference d = nf(plan, model);
     if (p.op == Op::poly) return d;
-    d.text = "inside " + (tanh ? "tanh" : label(p.op)) + ": " + d.text;
+    d.text = "inside " + label(p.op) + ": " + d.text;
     if (p.op != Op::sum && p.op != Op::max) d.kind = Difference::inside;
     return d;
   }

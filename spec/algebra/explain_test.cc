@@ -67,6 +67,40 @@ TEST_F(Explain, InsideFunctions) {
   EXPECT_THAT(d.text, HasSubstr("wu instead of wg"));
 }
 
+/// tanh(u) is 2 sigmoid(2 u) - 1 in a normal form, and a term of it is none of the file.
+TEST_F(Explain, TanhIsShownAsWritten) {
+  const Nf h = dot("x", "w"), tanh = a.apply(Fn::tanh, h);
+  Difference d = why(a.mul(leaf("g", b), a.sub(n(1), tanh)),
+                     a.mul(leaf("g", b), a.sub(n(1), a.mul(tanh, tanh))));
+  EXPECT_THAT(d.text, HasSubstr("*tanh(sum"));
+  EXPECT_THAT(d.text, HasSubstr("^2"));
+  EXPECT_EQ(d.text.find("sigmoid"), d.text.npos) << d.text;
+  EXPECT_EQ(a.show(a.add(tanh, leaf("g", b))).find("sigmoid"), std::string::npos);
+  d = why(
+      sum(B,
+          [&](Nf i) { return a.mul(leaf("g", i), a.sub(n(1), a.apply(Fn::tanh, leaf("k", i)))); }),
+      sum(B, [&](Nf i) { return a.mul(leaf("g", i), a.apply(Fn::tanh, leaf("k", i))); }));
+  EXPECT_EQ(d.text.find("off by the factor 2"), d.text.npos) << d.text;
+  d = why(a.apply(Fn::sigmoid, h), a.apply(Fn::sigmoid, dot("x", "v")));
+  EXPECT_THAT(d.text, HasSubstr("inside sigmoid"));
+}
+
+TEST_F(Explain, AnAbsoluteValueIsShownAsOne) {
+  EXPECT_EQ(a.show(a.apply(Fn::abs, leaf("g", b))), "abs(g[b])");
+  EXPECT_EQ(a.show(a.apply(Fn::abs, a.add(leaf("g", b), leaf("k", b)))).substr(0, 6), "abs(g[");
+  EXPECT_EQ(a.show(a.pow(leaf("k", b), Rational(1, 2))), "k[b]^(1/2)");
+}
+
+/// A condition is no operand, and sums over other dims differ in more than the dim.
+TEST_F(Explain, NoMoreIsClaimedThanIsSo) {
+  const Nf g = leaf("g", b), k = leaf("k", b);
+  Difference d = why(a.mul(g, a.le0(a.sub(g, k))), a.mul(g, a.eq0(a.sub(g, k))));
+  EXPECT_EQ(d.text.find("operand"), d.text.npos) << d.text;
+  d = why(a.apply(Fn::exp, a.mul(g, sum(M, [&](Nf i) { return leaf("x", i); }))),
+          a.apply(Fn::exp, a.mul(g, sum(F, [&](Nf i) { return at("y", {F}, {i}); }))));
+  EXPECT_EQ(d.text.find("sum over"), d.text.npos) << d.text;
+}
+
 TEST_F(Explain, ADifferenceHasALength) {
   Nf many = n(1);
   for (int i = 0; i < 60; ++i) many = a.mul(many, leaf(("factor" + std::to_string(i)).c_str(), b));

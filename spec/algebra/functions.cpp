@@ -267,10 +267,13 @@ Nf Engine::apply(Fn fn, Nf u) {
     case Fn::log:
       return log(u);
     case Fn::sigmoid:
+      writes_sigmoid = true;
       return sigmoid(u);
     case Fn::tanh:
+      writes_tanh = true;
       return sub(scale(sigmoid(scale(u, 2)), 2), one);
     case Fn::silu:
+      writes_sigmoid = true;
       return mul(u, sigmoid(u));
     case Fn::erf:
       return odd_even(Op::erf, u, true);

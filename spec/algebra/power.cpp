@@ -210,7 +210,10 @@ Nf Engine::pow_poly(Nf base, Rational e) {
   Mono out;
   for (const Factor& f : c.common) out.push_back({f.atom, f.exponent * e});
   if (e.is_integer() && e.sign() < 0) {
-    if (auto u = sigmoid_argument(*this, c.body)) return mul(fix(out, coef), pow(sigmoid(*u), -e));
+    if (auto u = sigmoid_argument(*this, c.body)) {
+      writes_sigmoid = true;
+      return mul(fix(out, coef), pow(sigmoid(*u), -e));
+    }
   }
   Nf inside = lift(Op::poly, {}, c.body);
   if (e.is_integer()) {

@@ -121,6 +121,16 @@ bool Engine::shows_as_sum(AtomId id) {
   return !only || atoms[*only].kind != AtomKind::var;
 }
 
+std::optional<Nf> Engine::tanh_argument(AtomId a) {
+  if (!writes_tanh || !is_op(a, Op::sigmoid)) return std::nullopt;
+  VarSet none;
+  const Nf twice = open(atoms[a].ref, atoms[a].args, {}, &none);
+  for (const Term& t : Poly(terms(twice)))
+    if (writes_sigmoid && !(t.coef / Rational(2)).is_integer())
+      return std::nullopt;  // one that is written
+  return scale(twice, {1, 2});
+}
+
 std::string Engine::show_atom(AtomId id, int depth, const Names& names) {
   const Atom a = atoms[id];
   switch (a.kind) {
@@ -142,6 +152,8 @@ std::string Engine::show_atom(AtomId id, int depth, const Names& names) {
       break;
   }
   const TensorInfo t = tensors[a.ref];
+  if (t.op == Op::symbol && t.name == "tanh")
+    return depth <= 0 ? "tanh(..)" : "tanh(" + show(a.args[0], depth - 1, names) + ")";
   if (t.op == Op::symbol && t.name.starts_with("scan@")) return show_scan(a, t, depth, names);
   if (shows_as_sum(id)) return "(" + show(a.args[0], depth, names) + ")";
   if (t.op == Op::leaf || t.op == Op::symbol || t.op == Op::iota)
@@ -166,10 +178,31 @@ std::string Engine::show_atom(AtomId id, int depth, const Names& names) {
   return name_of(t.op) + binders + "(" + body + ")";
 }
 
+/// The text of (x^2)^(1/2) without its square.
+static std::optional<std::string> absolute(Engine& g, const Factor& f, const std::string& text) {
+  const Atom a = g.atoms[f.atom];
+  const std::string square = "^2)";
+  if (!g.is_op(f.atom, Op::poly) || (f.exponent * Rational(2)).is_integer() == false ||
+      f.exponent.is_integer() || !text.ends_with(square))
+    return std::nullopt;
+  const Nf body = g.tensors[a.ref].body;
+  if (g.terms(body).size() != 1 || !g.terms(body)[0].coef.is_one()) return std::nullopt;
+  const Mono& only = g.factors(g.terms(body)[0].mono);
+  if (only.size() != 1 || !(only[0].exponent == Rational(2))) return std::nullopt;
+  std::string inner = text.substr(1, text.size() - 1 - square.size());
+  if (g.is_op(only[0].atom, Op::poly)) inner = inner.substr(1, inner.size() - 2);
+  return "abs(" + inner + ")";
+}
+
 std::string Engine::show_factor(const Factor& f, int depth, const Names& names) {
   std::string text = show_atom(f.atom, depth, names);
   if (f.exponent.is_one()) return text;
   std::string e = f.exponent.text();
+  if (const auto of = absolute(*this, f, text)) {
+    text = *of, e = (f.exponent * Rational(2)).text();
+    if (e == "1") return text;
+    return text + "^" + (e[0] == '-' ? "(" + e + ")" : e);
+  }
   return text + "^" + (f.exponent.is_integer() && f.exponent.sign() > 0 ? e : "(" + e + ")");
 }
 
@@ -193,10 +226,43 @@ static std::string with_coefficient(const std::string& number, const std::string
   return (times == "1" ? "" : times + "*") + product + over;
 }
 
+/// 2 c sigmoid(2 u) - c with the terms of tanh(u) in place of sigmoid(2 u); else e.
+Nf Engine::with_tanh(Nf e) {
+  if (!writes_tanh) return e;
+  Nf result = zero;
+  for (const Term& t : Poly(terms(e))) {
+    Nf product = number(t.coef);
+    for (const Factor& f : Mono(factors(t.mono))) {
+      const bool power = f.exponent.is_integer() && f.exponent.sign() > 0;
+      const bool opens = (is_op(f.atom, Op::sum) && f.exponent.is_one()) || is_op(f.atom, Op::poly);
+      if (power && opens) {
+        VarSet over;
+        const Nf body = open(atoms[f.atom].ref, atoms[f.atom].args, free_of(e), &over);
+        const Nf told = with_tanh(body);
+        const Nf whole = over.empty() ? told : sum(over, told);
+        product = mul(product, told == body ? fix({f}, 1) : pow(whole, f.exponent));
+        continue;
+      }
+      const std::optional<Nf> u = tanh_argument(f.atom);
+      if (!u || !power) {
+        product = mul(product, fix({f}, 1));
+        continue;
+      }
+      TensorInfo tanh;
+      tanh.op = Op::symbol, tanh.name = "tanh";
+      const Nf half = scale(add(one, app(tensor(std::move(tanh), "tanh"), {*u})), {1, 2});
+      product = mul(product, pow(half, f.exponent));
+    }
+    result = add(result, product);
+  }
+  return result;
+}
+
 std::string Engine::show_sum(Nf e, int depth, const Names& names) {
   if (e == zero) return "0";
   std::string out;
   size_t count = 0;
+  e = with_tanh(e);
   for (const Term& t : Poly(terms(e))) {
     if (++count > 12 || --show_left < 0) return out + " + ...";
     Rational c = t.coef;

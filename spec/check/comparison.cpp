@@ -90,6 +90,16 @@ void add_line(const ir::Program& program, const FirstWrong& first,
     diagnostic.notes.push_back({first.meant_range, "the model's value"});
 }
 
+/// Whether its numbers are those of a file: -1e10 of a mask becomes 9999999970 beside others.
+bool can_be_read(const std::string& text) {
+  constexpr int longest = 7;
+  int digits = 0;
+  return std::none_of(text.begin(), text.end(), [&](char c) {
+    digits = std::isdigit(static_cast<unsigned char>(c)) ? digits + 1 : 0;
+    return digits > longest;
+  });
+}
+
 Diagnostic difference(const ir::Program& program, size_t plan, const lower::Comparison& compared,
                       const Refutation& refutation) {
   const ir::Function& function = program.functions[plan];
@@ -98,7 +108,9 @@ Diagnostic difference(const ir::Program& program, size_t plan, const lower::Comp
   diagnostic.range = place_of(function, compared);
   diagnostic.message = result_name(function, compared.result) + " is not " +
                        model_result(program, function, compared.result);
-  diagnostic.label = compared.difference ? compared.difference->text : "differs from the model";
+  diagnostic.label = compared.difference && can_be_read(compared.difference->text)
+                         ? compared.difference->text
+                         : "differs from the model";
   const auto& first = refutation.first_wrong;
   if (first && first->range.file >= 0 && !better_in_a_loop(function, diagnostic.range, *first))
     add_line(program, *first, compared, diagnostic);
