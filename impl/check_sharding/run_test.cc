@@ -183,6 +183,10 @@ TEST_F(Files, DevicesAreRefusedAtOnceAndPipesAreRead) {
   std::thread writer([&] { std::ofstream(path("pipe")) << "dim M\n"; });
   EXPECT_EQ(run_with({path("pipe")}).code, 0);
   writer.join();
+  fs::create_directories(folder_ / "hf");
+  ASSERT_EQ(mkfifo(path("hf/config.json").c_str(), 0600), 0);
+  const Result folder = run_with({"--hf", path("hf")});
+  EXPECT_NE(folder.out.find("config.json is a pipe"), std::string::npos) << folder.out;
   const Result large = run_with({write("large", std::string((16 << 20) + 1, '#'))});
   EXPECT_NE(large.out.find("is larger than 16 MB"), std::string::npos) << large.out;
   EXPECT_EQ(run_with({"-"}, std::string((16 << 20) + 1, '#')).code, 3);

@@ -162,6 +162,8 @@ TEST(Job, IsRefusedWithTheNameOfWhatDoesNotFit) {
   EXPECT_EQ(refusal({"--mesh", "d=2,t=2", "--set", "B=4,L=8"}), "accepted");
   EXPECT_THAT(refusal({"--mesh", "x=2"}), HasSubstr("no mesh axis x; it has d, t"));
   EXPECT_THAT(refusal({"--mesh", "d=0"}), HasSubstr("mesh axis d has size 0"));
+  EXPECT_THAT(refusal({"--mesh", "d=8192", "--set", "B=8192"}),
+              HasSubstr("the mesh d=8192 has 8192 ranks, and one machine starts 4096 at most"));
   EXPECT_THAT(refusal({"--ranks", "7"}), HasSubstr("--ranks 7: without --mesh there is one rank"));
   EXPECT_THAT(refusal({"--ranks", "7", "--mesh", "d=2"}), HasSubstr("the mesh d=2 has 2 ranks"));
   EXPECT_THAT(refusal({"--set", "Z=4"}),

@@ -105,6 +105,14 @@ std::string counted_ranks(const Mesh& mesh) {
   return "the mesh " + mesh.text() + " has " + count + (count == "1" ? " rank" : " ranks");
 }
 
+/// Ranks of one machine are its threads or processes, each with a mailbox for each other one.
+void require_few_ranks(const Mesh& mesh) {
+  constexpr int64_t most = 4096;
+  if (mesh.ranks() > most)
+    throw BadInput(counted_ranks(mesh) + ", and one machine starts " + std::to_string(most) +
+                   " at most: --print-plan compiles the plan of a larger mesh");
+}
+
 Mesh mesh_of(const ir::Program& program, const Options& options) {
   try {
     const Mesh mesh = Mesh::parse(options.mesh);
@@ -114,6 +122,7 @@ Mesh mesh_of(const ir::Program& program, const Options& options) {
                        "; it has " + listed(keys_of(program.axes)));
     if (options.ranks > 0 && options.ranks != mesh.ranks())
       throw BadInput("--ranks " + std::to_string(options.ranks) + ": " + counted_ranks(mesh));
+    if (options.transport != Transport::nccl && options.print_plan.empty()) require_few_ranks(mesh);
     return mesh;
   } catch (const std::invalid_argument& error) {
     throw BadInput(std::string("--") + error.what());

@@ -31,6 +31,16 @@ TEST(OtherLanguages, AReductionOverDevicesNamesWhatIsUnreduced) {
              "E0101", "all_reduce(\"M {Max_t} -> M\", ");
 }
 
+TEST(OtherLanguages, ADtypeHasOneName) {
+  const std::string copy = "mesh t\ndim B\nfn f(x: f32[B]) -> f32[B] { return x }\n";
+  expect_first_fix(copy + "plan p implements f(x: float32[B/t]) -> f32[B/t] { return x }\n",
+                   "E0101", "");
+  for (const char* name : {"logsumexp", "repeat", "take_along_axis", "var", "std", "norm"})
+    EXPECT_FALSE(
+        errors_of(copy + "fn g(x: f32[B]) -> f32[B] { return " + name + "(x) }\n")[0].fixes.empty())
+        << name;
+}
+
 TEST(OtherLanguages, ASumNamesItsDims) {
   const std::string all = "sum(\"B M ->\", x)";
   expect_fix(plan(all, "", rows, "]{U_d}", "return sum(x)"), "E0103", "sum(\"B/d M -> {U_d}\", x)");

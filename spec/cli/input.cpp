@@ -121,7 +121,8 @@ Input read_input(const std::string& path, std::istream& in, int descriptor) {
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_type::not_found) return {{}, "does not exist", hint_for(path)};
   if (fs::is_directory(status)) return {{}, "is a directory", "name a file in it"};
-  return fs::is_fifo(status) ? pipe_at(path) : regular(path);
+  const bool named = fs::path(path).filename() == "config.json";  // in a folder: --hf
+  return fs::is_fifo(status) && !named ? pipe_at(path) : regular(path);
 }
 
 FileReader reader_with(const std::string& path, const std::string& text,

@@ -55,8 +55,8 @@ void World::unknown(const std::string& what, const Name& name, SourceRange range
   constexpr std::string_view called = " called";  // the name follows in the message
   diagnostic.label =
       "unknown " + what.substr(0, what.size() - (what.ends_with(called) ? called.size() : 0));
-  if (const Name same = syntax::same_function(name); brought && !same.empty())
-    brought->edits = {{range, same}};  // the same call is valid in the notation
+  if (const Name same = syntax::same_word(name); brought && !same.empty())
+    brought->edits = {{range, same}};  // the same is valid in the notation
   if (brought) {
     diagnostic.fixes.push_back(*std::move(brought));
   } else if (auto other = syntax::closest(name, known)) {

@@ -31,6 +31,8 @@ std::optional<Fix> other_name(const Name& name) {
       "no line speaks of one device: `iota(\"B/d; B\")` has the global indices of its part";
   static const char* const masks =
       "a mask is a comparison: `where(iota(\"S T; T\") <= iota(\"S T; S\"), x, 0)`";
+  static const char* const repeated = "equal entries along a new dim are `expand(\"B -> B V\", x)`";
+  static const char* const picked = "one entry of each row is `index(\"B [V], B -> B\", x, ids)`";
   static const char* const no_output =
       "a program computes values only: `--run` and `--outputs` write them to a file";
   static const char* const no_barrier =
@@ -77,6 +79,22 @@ std::optional<Fix> other_name(const Name& name) {
       {"clip", bounded},
       {"clamp", bounded},
       {"square", "a square is `x * x`"},
+      {"logsumexp",
+       "`log(sum(\"B V -> B\", exp(x - m))) + m`, m the maximum `max(\"B V -> B\", x)`"},
+      {"repeat", repeated},
+      {"tile", repeated},
+      {"broadcast_to", repeated},
+      {"take_along_axis", picked},
+      {"var",
+       "with `mean = sum(\"B M -> B\", x) / |M|` and `d = x - mean`: "
+       "`sum(\"B M -> B\", d * d) / |M|`"},
+      {"std",
+       "with `mean = sum(\"B M -> B\", x) / |M|` and `d = x - mean`: "
+       "`sqrt(sum(\"B M -> B\", d * d) / |M|)`"},
+      {"norm", "the square of a norm is `sum(\"B M -> B\", x * x)`"},
+      {"masked_fill", "a masked value is `where(mask, -1e10, x)`"},
+      {"chunk", "entries in a row are `read(\"B [M] -> B K\", x, at=0)`, K a dim of their number"},
+      {"split", "entries in a row are `read(\"B [M] -> B K\", x, at=0)`, K a dim of their number"},
       {"log_softmax",
        "`log(softmax(\"B V; V\", x))`; a loss is `cross_entropy(\"B V, B; V\", x, ids)`"},
       {"with_sharding_constraint", layouts},
@@ -125,10 +143,15 @@ std::optional<Fix> other_name(const Name& name) {
   return Fix{found->second, {}, false, ""};
 }
 
-Name same_function(const Name& name) {
-  if (name == "psum" || name == "pmax") return "all_reduce";
-  if (name == "reduce_scatter") return "psum_scatter";
-  return "";
+Name same_word(const Name& name) {
+  static const std::map<Name, const char*> table = {
+      {"psum", "all_reduce"}, {"pmax", "all_reduce"}, {"reduce_scatter", "psum_scatter"},
+      {"float64", "f64"},     {"double", "f64"},      {"float32", "f32"},
+      {"fp32", "f32"},        {"float16", "f16"},     {"fp16", "f16"},
+      {"half", "f16"},        {"bfloat16", "bf16"},   {"int32", "i32"},
+      {"uint32", "u32"}};
+  const auto found = table.find(name);
+  return found == table.end() ? "" : found->second;
 }
 
 bool is_module(std::string_view word) {

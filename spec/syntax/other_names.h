@@ -12,8 +12,8 @@ namespace shardproof::syntax {
 /// `psum`.
 std::optional<Fix> other_name(const Name& name);
 
-/// The function with the same meaning and the same arguments; empty if there is none.
-Name same_function(const Name& name);
+/// The function or dtype with the same meaning, and the same arguments; empty if there is none.
+Name same_word(const Name& name);
 
 /// `jnp`, `torch`, `F`: what stands before the dot in other languages.
 bool is_module(std::string_view word);
