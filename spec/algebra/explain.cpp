@@ -73,7 +73,8 @@ struct Explainer {
       return many;
     }
     if (auto f = factor(plan, model)) return *f;
-    plan = g.with_tanh(plan), model = g.with_tanh(model);
+    const Nf own = g.with_tanh(plan), other = g.with_tanh(model);
+    if (own != other) plan = own, model = other;  // forms of one value may differ
     Nf residue = g.sub(plan, model);
     std::vector<Term> extra, missing;
     for (const Term& t : Poly(g.terms(residue))) {
@@ -95,6 +96,7 @@ struct Explainer {
               text(missing[0])};
     if (missing.empty() && !extra.empty())
       return {Difference::extra_summand, "extra term " + text(extra[0]), {}, text(extra[0]), ""};
+    if (extra.empty()) return {Difference::other, "differs from the model", {}, "", ""};
     return nearest(extra, missing);
   }
 

@@ -85,6 +85,18 @@ TEST_F(Explain, TanhIsShownAsWritten) {
   EXPECT_THAT(d.text, HasSubstr("inside sigmoid"));
 }
 
+/// Two normal forms of one value: with tanh in place of sigmoid they are the same.
+TEST_F(Explain, FormsThatDifferInTanhAlone) {
+  const Nf u = leaf("g", b), tanh = a.apply(Fn::tanh, u),
+           sigmoid = a.apply(Fn::sigmoid, a.mul(n(2), u));
+  const Nf whole = a.seal(tanh), parts = a.sub(a.mul(n(2), sigmoid), n(1));
+  for (const Nf plan : {whole, a.mul(whole, whole), a.apply(Fn::exp, whole)}) {
+    for (const Nf model : {parts, a.mul(parts, parts), a.apply(Fn::exp, parts)}) {
+      EXPECT_EQ(explain(a, plan, model).has_value(), plan != model);
+    }
+  }
+}
+
 TEST_F(Explain, AnAbsoluteValueIsShownAsOne) {
   EXPECT_EQ(a.show(a.apply(Fn::abs, leaf("g", b))), "abs(g[b])");
   EXPECT_EQ(a.show(a.apply(Fn::abs, a.add(leaf("g", b), leaf("k", b)))).substr(0, 6), "abs(g[");
