@@ -448,6 +448,28 @@ Nf where_equal(Engine& g, AtomId equation, Nf e) {
   return Case(g, equation).of(e);
 }
 
+/// The term with its other factors inside of a sum in it whose terms have equations that bind an
+/// index: f(x) Sum_c [row(c) = x] h(c) is Sum_c [row(c) = x] f(row(c)) h(c).
+std::optional<Nf> inside_sum_of_equations(Engine& g, const Term& t, const VarSet& avoid) {
+  const Mono m = g.factors(t.mono);
+  for (size_t i = 0; i < m.size(); ++i) {
+    if (m.size() == 1 || !m[i].exponent.is_one() || !g.is_op(m[i].atom, Op::sum)) continue;
+    const Atom sum = g.atoms[m[i].atom];
+    VarSet binders;
+    const Nf body = g.open(sum.ref, sum.args, avoid, &binders);
+    const auto is_bound = [&](const Factor& f) {
+      return g.atoms[f.atom].kind == AtomKind::eq0 && g.mentions_any(g.atom_vars[f.atom], binders);
+    };
+    const Poly terms = g.terms(body);
+    if (std::all_of(terms.begin(), terms.end(), [&](const Term& each) {
+          const Mono factors = g.factors(each.mono);
+          return std::any_of(factors.begin(), factors.end(), is_bound);
+        }))
+      return g.sum(binders, g.mul(g.fix(without(m, i), t.coef), body));
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Nf under_its_equations(Engine& g, Nf e) {
@@ -455,7 +477,8 @@ Nf under_its_equations(Engine& g, Nf e) {
   if (g.terms(e).size() > most_terms) return e;
   Nf result = g.zero;
   for (const Term& t : Poly(g.terms(e))) {
-    Nf term = g.monomial(t.mono, t.coef);
+    const auto inside = inside_sum_of_equations(g, t, g.free_of(e));
+    Nf term = inside ? *inside : g.monomial(t.mono, t.coef);
     for (const Factor& f : Mono(g.factors(t.mono)))
       if (says_equal(g, f.atom)) term = g.mul(g.of_atom(f.atom), where_equal(g, f.atom, term));
     result = g.add(result, term);
