@@ -49,7 +49,7 @@ void require_small(const PlanCase& one, const std::vector<Divisibility>& conditi
 /// Tests plan `function` of a checked file: the program's own, or a derived backward.
 TestedPlan tested(std::string claim, const Program& program, PlanCase one,
                   const std::vector<Divisibility>& conditions, const beside::CaseOptions& options) {
-  TestedPlan plan{std::move(claim), one.unit.sources};
+  TestedPlan plan{std::move(claim), one.unit.sources, one.unit.sources != &program.sources()};
   try {
     OpenSizes open(*one.unit.program, one.unit.function);
     one.unit.program = open.of(one.unit.program);
@@ -82,25 +82,30 @@ bool has_floats(const ir::Function& plan) {
                      [&](ir::ValueId v) { return is_float(plan.values.at(v).type.dtype); });
 }
 
-/// The backward that a step in another file would use; none if it cannot be derived.
+/// The backward that a step in another file would use; none if it cannot be derived. If it is not
+/// proved, it may choose another gradient than the model where there are several: no ties are
+/// drawn then.
 std::optional<TestedPlan> tested_backward(const Program& program, const PlanReport& report,
-                                          const beside::CaseOptions& options) {
+                                          beside::CaseOptions options) {
   const CheckedBackward* backward = nullptr;
   try {
     backward = &program.backward(report.function, {});
   } catch (const std::exception&) {
     return std::nullopt;
   }
-  if (backward->verdict() != Verdict::proved) return std::nullopt;
+  const bool proved = backward->verdict() == Verdict::proved;
+  if (!proved && !(backward->report() && backward->report()->read_whole)) return std::nullopt;
+  if (!proved) options.numbers_assumed = true;
   const CheckedProgram& checked = *backward->checked;
   const size_t function = backward->report()->function;
   std::vector<Divisibility> conditions = conditions_with(checked, function);
   for (Divisibility& each : all_conditions(program.checked()))
     conditions.push_back(std::move(each));
-  return tested(
+  TestedPlan result = tested(
       "the derived backward of " + report.name, program,
       {{&checked.program(), &checked.types(), backward->sources.get(), function}, {}, {}, {}, {}},
       conditions, options);
+  return proved || result.why.empty() ? std::optional(std::move(result)) : std::nullopt;
 }
 
 std::string seconds_text(double seconds) {
@@ -109,21 +114,22 @@ std::string seconds_text(double seconds) {
   return text;
 }
 
-/// "FILE:LINE: text"
-std::string line_at(const SourceRange& range, const Sources& sources) {
-  const int line = sources.locate(range.file, range.begin).line;
-  const std::string_view text = sources.line(range.file, line);
+/// "FILE:LINE: text", or "in its text: text"
+std::string line_at(const SourceRange& range, const TestedPlan& of) {
+  const int line = of.sources->locate(range.file, range.begin).line;
+  const std::string_view text = of.sources->line(range.file, line);
   const size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
-  return sources.file(range.file).path + ":" + std::to_string(line) + ": " +
-         std::string(text.substr(begin));
+  const std::string place = of.sources->file(range.file).path + ":" + std::to_string(line);
+  return (of.derived ? "in its text" : place) + ": " + std::string(text.substr(begin));
 }
 
-void print_failure(const beside::Failure& failure, const Sources& sources, std::ostream& out) {
+void print_failure(const TestedPlan& of, std::ostream& out) {
+  const beside::Failure& failure = *of.outcome.failure;
   out << "         smallest case: " << beside::mesh_text(failure.sizes);
   if (const std::string dims = beside::dims_text(failure.sizes); !dims.empty()) out << ", " << dims;
   out << "\n         " << failure.how << ", " << failure.difference << "\n";
   if (failure.op)
-    out << "         " << failure.op->which << ": " << line_at(failure.op->range, sources) << "\n";
+    out << "         " << failure.op->which << ": " << line_at(failure.op->range, of) << "\n";
 }
 
 }  // namespace
@@ -138,7 +144,7 @@ std::vector<TestedPlan> test_plans(const Program& program, const beside::CaseOpt
     if (function.imported || function.kind != ir::Function::Kind::plan) continue;
     const std::string claim = report.name + (report.claim.empty() ? "" : " " + report.claim);
     if (!report.read_whole) {
-      all.push_back({claim, &program.sources(), {}, "it cannot be read"});
+      all.push_back({claim, &program.sources(), false, {}, "it cannot be read"});
       continue;
     }
     beside::CaseOptions own = options;
@@ -148,6 +154,7 @@ std::vector<TestedPlan> test_plans(const Program& program, const beside::CaseOpt
       if (kernel == kernels.end()) {
         all.push_back({claim,
                        &program.sources(),
+                       false,
                        {},
                        "it is trusted: --kernel " + report.name + "=LIB.so names it"});
         continue;
@@ -184,7 +191,7 @@ void print_tested(const std::vector<TestedPlan>& tested, const beside::CaseOptio
     } else if (each.outcome.failure) {
       ++differ;
       out << "differs  " << each.claim << "\n";
-      print_failure(*each.outcome.failure, *each.sources, out);
+      print_failure(each, out);
     } else {
       ++agree;
       out << "agrees   " << each.claim << ": " << each.outcome.cases << " cases\n";

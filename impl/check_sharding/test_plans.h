@@ -9,6 +9,7 @@ namespace shardproof::check_sharding {
 struct TestedPlan {
   std::string claim;       ///< "ffn_sharded implements ffn", "the derived backward of ffn_sharded"
   const Sources* sources;  ///< of its lines, kept by the program
+  bool derived = false;    ///< its lines stand in no file
   beside::Outcome outcome = {};
   std::string why = {};  ///< why it was not run; empty if it was
 };

@@ -125,6 +125,18 @@ TEST(TestPlans, AValueThatReadsTheMeshIsNamed) {
       << result.out;
 }
 
+/// A plan can be right while its gradient is not: the model stops one.
+TEST(TestPlans, ADerivedBackwardIsTestedThoughItIsNotProved) {
+  const Tested result = test(
+      "mesh t\ndim B\n"
+      "fn f(x: f32[B]) -> f32[B] { return x + stop_grad(round(x) - x) }\n"
+      "plan f_t implements f(x: f32[B/t]) -> f32[B/t] { return round(x) }\n");
+  EXPECT_EQ(result.code, 1);
+  EXPECT_TRUE(result.says("agrees   f_t implements f: 20 cases\n")) << result.out;
+  EXPECT_TRUE(result.says("differs  the derived backward of f_t\n")) << result.out;
+  EXPECT_TRUE(result.says("in its text: return zeros(f32[B/t])\n")) << result.out;
+}
+
 TEST(TestPlans, CasesAreWhatTheScheduleOfALossRequires) {
   const Tested result = test(
       "mesh p\ndim A B N X\n"

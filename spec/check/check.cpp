@@ -595,12 +595,13 @@ class PlanChecker {
                         "until then, write the backward by hand as a plan that implements grad(" +
                             model_of(grad.function) + "), and call it here in place of grad(" +
                             name + ")"};
-    } else if (backward.report() && backward.report()->verdict == Verdict::refuted &&
-               stopped_gradient(grad.function)) {
-      Diagnostic& told = tell("E0401", "the gradient of `" + name +
-                                           "` is not its model's: it stops one that the model has");
-      told.notes.push_back({*stopped_gradient(grad.function), "the gradient is stopped here"});
-      told.fixes = fixes_of_stop_grad(sources_, told.notes.back().range);
+    } else if (const auto stopped = wrongly_stopped(grad.function, backward)) {
+      const bool of_plan = stopped == stopped_gradient(grad.function);
+      Diagnostic& told = tell("E0401", "the gradient of `" + name + "` is not its model's" +
+                                           (of_plan ? ": it stops one that the model has" : ""));
+      told.notes.push_back(
+          {*stopped, of_plan ? "the gradient is stopped here" : "the model stops a gradient here"});
+      if (of_plan) told.fixes = fixes_of_stop_grad(sources_, *stopped);
       told.details = listing_of(backward);
       for (const Diagnostic& each : backward.report()->diagnostics)
         if (each.counterexample) told.counterexample = each.counterexample;
@@ -621,6 +622,20 @@ class PlanChecker {
   Name model_of(size_t f) const {
     const ir::Function& function = program().functions[f];
     return function.model ? program().functions[*function.model].name : function.name;
+  }
+
+  /// Where a gradient is stopped, in the plan or else in its model, if numbers of the derived
+  /// backward differ. Other differences may be those of gradients at ties, of which each is right.
+  std::optional<SourceRange> wrongly_stopped(size_t f, const CheckedBackward& backward) const {
+    const PlanReport* report = backward.report();
+    const bool differs =
+        report && report->verdict == Verdict::refuted &&
+        std::any_of(report->diagnostics.begin(), report->diagnostics.end(),
+                    [](const Diagnostic& each) { return each.counterexample.has_value(); });
+    if (!differs) return std::nullopt;
+    const auto& model = program().functions[f].model;
+    const auto stopped = stopped_gradient(f);
+    return stopped || !model ? stopped : stopped_gradient(*model);
   }
 
   /// The first stop_grad of the plan, or of a plan that it calls, outside of library functions.
