@@ -12,14 +12,14 @@ namespace shardproof::lower {
 
 namespace {
 
-constexpr int64_t exact_limit =
-    1000000000000;  // coefficients are int64: products of longer literals would overflow
+// Coefficients are int64.
+constexpr int64_t exact_limit = 1'000'000'000'000, square_fits = 3'000'000'000;
 
-/// The literal, if sums and products of such numbers fit into 64 bits.
-std::optional<algebra::Rational> short_decimal(const std::string& text) {
+/// The literal, if sums of such numbers fit into 64 bits; `most`: its numerator.
+std::optional<algebra::Rational> short_decimal(const std::string& text, int64_t most) {
   try {
     const algebra::Rational value = algebra::decimal(text);
-    if (value.num <= exact_limit && value.den <= exact_limit) return value;
+    if (value.num <= most && value.den <= exact_limit) return value;
   } catch (const algebra::Overflow&) {
   }
   return std::nullopt;
@@ -83,6 +83,31 @@ Nf constant(algebra::Algebra& a, const std::string& digits) {
   return a.at(a.leaf(digits, {}, facts), {});
 }
 
+/// 1e10, however it is written, is 10 times the constant 1e9: the square of a mask's number would
+/// overflow. Throws algebra::Overflow.
+std::optional<Nf> in_billions(algebra::Algebra& a, const std::string& text) {
+  constexpr int64_t places = 9;
+  const size_t e = text.find_first_of("eE");
+  algebra::Rational rest = algebra::decimal(text.substr(0, e));
+  int64_t exponent = e == std::string::npos ? 0 : std::stoll(text.substr(e + 1));
+  if (rest.is_zero()) return std::nullopt;
+  for (; rest.num % 10 == 0; ++exponent) rest = rest / 10;
+  for (int64_t left = exponent % places; left != 0; left += left > 0 ? -1 : 1)
+    rest = left > 0 ? rest * 10 : rest / 10;
+  if (exponent / places == 0 || rest.num > square_fits || rest.den > exact_limit)
+    return std::nullopt;
+  return a.mul(a.number(rest), a.pow(constant(a, "1e9"), {exponent / places}));
+}
+
+/// Empty if it has too many digits.
+std::optional<Nf> round_number(algebra::Algebra& a, const std::string& text) {
+  try {
+    return in_billions(a, text);
+  } catch (const algebra::Overflow&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 /// The same leaf as for these digits in source text.
@@ -91,7 +116,9 @@ Nf pi(algebra::Algebra& a) { return constant(a, "3.141592653589793"); }
 Nf number(algebra::Algebra& a, const std::string& text) {
   if (text == "true" || text == "false") return a.number(text == "true" ? 1 : 0);
   if (!text.empty() && text[0] == '-') return a.neg(number(a, text.substr(1)));
-  if (auto exact = short_decimal(text)) return a.number(*exact);
+  if (auto exact = short_decimal(text, square_fits)) return a.number(*exact);
+  if (auto round = round_number(a, text)) return *round;
+  if (auto exact = short_decimal(text, exact_limit)) return a.number(*exact);
   if (auto known = named_constant(a, text)) return *known;
   return constant(a, text);
 }
