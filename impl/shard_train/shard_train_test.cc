@@ -112,6 +112,24 @@ TEST(ShardTrain, StagesGoOnAsMoreOrFewerOfThem) {
   }
 }
 
+/// Each family that has a Hugging Face configuration also trains from its own first weights.
+TEST(ShardTrain, EachFamilyTrainsFromItsTinyConfig) {
+  for (const std::string family :
+       {"llama_train", "llama31", "mistral", "qwen2", "qwen3", "gemma2", "mixtral", "deepseek2",
+        "deepseek2_236b", "deepseek3", "moonlight", "gpt2_padded"}) {
+    const Result run = shell(SHARD_TRAIN " " SHARDPROOF_SOURCE_DIR "/spec/models/" + family +
+                             ".shard --config tiny --mesh d=2 --steps 2");
+    EXPECT_EQ(run.code, 0) << family << run.text;
+    EXPECT_THAT(run.text, HasSubstr("validation loss 5.")) << family;
+  }
+}
+
+TEST(ShardTrain, TheMadeUpTextNeedsAVocabularyOfBytes) {
+  const Result run = train("--steps 1 --set V=32");
+  EXPECT_NE(run.code, 0);
+  EXPECT_THAT(run.text, HasSubstr("the vocabulary ends below 32: give it 256 tokens with --set"));
+}
+
 TEST(ShardTrain, APlanWithoutStagesHasNoScheduleToPlot) {
   const Result run = train("--steps 1 --plot-schedule " + folder("no_stages") + "/a.svg");
   EXPECT_NE(run.code, 0);

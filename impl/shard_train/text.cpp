@@ -35,6 +35,11 @@ bool has_text(const std::vector<std::string>& files) {
 data::Tokens read_tokens(const Job& job, const std::vector<std::string>& files) {
   if (files.empty()) {
     const std::string text = data::made_up_corpus(corpus_bytes, 0);
+    if (!job.tokenizer && job.vocabulary <= *std::max_element(text.begin(), text.end()))
+      throw BadInput(
+          "without --data the text is made up, of bytes, and the vocabulary ends below " +
+          std::to_string(job.vocabulary) +
+          ": give it 256 tokens with --set, or your own tokens with --data");
     return job.tokenizer
                ? data::Tokens::of_numbers(job.tokenizer->encode(text), "the made-up corpus")
                : data::Tokens::of_text(text, "the made-up corpus");
