@@ -595,8 +595,8 @@ class PlanChecker {
                         "until then, write the backward by hand as a plan that implements grad(" +
                             model_of(grad.function) + "), and call it here in place of grad(" +
                             name + ")"};
-    } else if (const auto stopped = wrongly_stopped(grad.function, backward)) {
-      const bool of_plan = stopped == stopped_gradient(grad.function);
+    } else if (const auto stopped = wrongly_stopped(program(), grad.function, backward)) {
+      const bool of_plan = stopped == stopped_gradient(program(), grad.function);
       Diagnostic& told = tell("E0401", "the gradient of `" + name + "` is not its model's" +
                                            (of_plan ? ": it stops one that the model has" : ""));
       told.notes.push_back(
@@ -622,32 +622,6 @@ class PlanChecker {
   Name model_of(size_t f) const {
     const ir::Function& function = program().functions[f];
     return function.model ? program().functions[*function.model].name : function.name;
-  }
-
-  /// Where a gradient is stopped, in the plan or else in its model, if numbers of the derived
-  /// backward differ. Other differences may be those of gradients at ties, of which each is right.
-  std::optional<SourceRange> wrongly_stopped(size_t f, const CheckedBackward& backward) const {
-    const PlanReport* report = backward.report();
-    const bool differs =
-        report && report->verdict == Verdict::refuted &&
-        std::any_of(report->diagnostics.begin(), report->diagnostics.end(),
-                    [](const Diagnostic& each) { return each.counterexample.has_value(); });
-    if (!differs) return std::nullopt;
-    const auto& model = program().functions[f].model;
-    const auto stopped = stopped_gradient(f);
-    return stopped || !model ? stopped : stopped_gradient(*model);
-  }
-
-  /// The first stop_grad of the plan, or of a plan that it calls, outside of library functions.
-  std::optional<SourceRange> stopped_gradient(size_t f) const {
-    std::optional<SourceRange> found;
-    for_each_instr(program().functions[f].body, [&](const ir::Instr& instr) {
-      if (found) return;
-      if (std::holds_alternative<ir::StopGrad>(instr.op) && instr.place.through.empty())
-        found = instr.place.range;
-      if (auto* call = std::get_if<ir::Call>(&instr.op)) found = stopped_gradient(call->function);
-    });
-    return found;
   }
 
   /// A layout that the derived text uses but the file does not import; it imports only the layout

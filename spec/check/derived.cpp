@@ -1,8 +1,11 @@
 #include "spec/check/derived.h"
 
+#include <algorithm>
+
 #include "spec/check/pasted.h"
 #include "spec/check/typing.h"
 #include "spec/grad/backward.h"
+#include "spec/ir/walk.h"
 
 namespace shardproof {
 namespace {
@@ -104,6 +107,31 @@ CheckedBackward check_backward(const Sources& sources, const std::string& root,
   result.sources = std::make_unique<Sources>();
   result.checked = check(*result.sources, file.path, with_backward, alone);
   return result;
+}
+
+std::optional<SourceRange> stopped_gradient(const ir::Program& program, size_t function) {
+  std::optional<SourceRange> found;
+  for_each_instr(program.functions.at(function).body, [&](const ir::Instr& instr) {
+    if (found) return;
+    if (std::holds_alternative<ir::StopGrad>(instr.op) && instr.place.through.empty())
+      found = instr.place.range;
+    if (auto* call = std::get_if<ir::Call>(&instr.op))
+      found = stopped_gradient(program, call->function);
+  });
+  return found;
+}
+
+std::optional<SourceRange> wrongly_stopped(const ir::Program& program, size_t plan,
+                                           const CheckedBackward& backward) {
+  const PlanReport* report = backward.report();
+  const bool differs =
+      report && report->verdict == Verdict::refuted &&
+      std::any_of(report->diagnostics.begin(), report->diagnostics.end(),
+                  [](const Diagnostic& each) { return each.counterexample.has_value(); });
+  if (!differs) return std::nullopt;
+  const auto& model = program.functions.at(plan).model;
+  const auto stopped = stopped_gradient(program, plan);
+  return stopped || !model ? stopped : stopped_gradient(program, *model);
 }
 
 }  // namespace shardproof

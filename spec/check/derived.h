@@ -33,4 +33,12 @@ CheckedBackward check_backward(const Sources& sources, const std::string& root,
                                const std::vector<size_t>& wrt, const FileReader& reader,
                                const CheckOptions& options = {});
 
+/// The first stop_grad of the function, or of one that it calls, outside of library functions.
+std::optional<SourceRange> stopped_gradient(const ir::Program& program, size_t function);
+
+/// Where a gradient is stopped, in the plan or else in its model, if numbers of the derived
+/// backward differ. Other differences may be those of gradients at ties, of which each is right.
+std::optional<SourceRange> wrongly_stopped(const ir::Program& program, size_t plan,
+                                           const CheckedBackward& backward);
+
 }  // namespace shardproof
