@@ -146,6 +146,7 @@ enum class Fault {
   mask_divided,          // polynomial.cpp: [c] [c]^-1 is 1, also where c does not hold
   first_value,           // cases.cpp: what vanishes at the first value of an integer vanishes
   between_offsets,       // opposite.cpp: [v <= w + 1] = [v <= w]
+  one_turn,              // circle.cpp: every index is shifted by at most one turn
   open_circle,           // circle.cpp: an index that is shifted past the end stays there
   times_zero,            // compare.cpp: a denominator that is 0 is multiplied away
   complement_power,      // polynomial.cpp: (1 - x)^2 = 1 - x for every x

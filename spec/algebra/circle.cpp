@@ -44,31 +44,72 @@ class Shifts {
 
 }  // namespace
 
-/// The same sum, with v where it has (v + c) mod n, for the c that leaves the fewest remainders; of
-/// several, the sum that is oldest.
+/// The number of whole turns that v + c is away from 0 .. n - 1, if it is at most one: -[v < -c],
+/// or [n - c <= v].
+std::optional<Nf> Engine::one_turn(AtomId a) {
+  if (!is_op(a, Op::floor) || atom_vars[a].size() != 1) return std::nullopt;
+  const VarId v = atom_vars[a][0];
+  const Nf n = vars[v].range, shift = sub(mul(inner(a), n), var(v)), at = add(var(v), shift);
+  if (mentions(shift, v) || !integer(shift)) return std::nullopt;
+  const bool any = fault == Fault::one_turn;
+  if (at_least(scale(shift, -1), 0) && (any || at_least(add(n, shift), 0)))
+    return scale(le0(add(at, one)), -1);
+  if (at_least(shift, 0) && (any || at_least(sub(n, shift), 0))) return le0(sub(n, at));
+  return std::nullopt;
+}
+
+/// e with its turns as conditions; none if it has no such turn.
+std::optional<Nf> Engine::turns_as_conditions(Nf e) {
+  if (!floors) return std::nullopt;
+  Nf result = zero;
+  bool changes = false;
+  for (const Term& t : Poly(terms(e))) {
+    Nf product = number(t.coef);
+    for (const Factor& f : Mono(factors(t.mono))) {
+      const auto turn = f.exponent.is_one() ? one_turn(f.atom) : std::nullopt;
+      changes = changes || turn;
+      product = mul(product, turn ? *turn : atom_power(f.atom, f.exponent));
+    }
+    result = add(result, product);
+  }
+  return changes ? std::optional(result) : std::nullopt;
+}
+
+/// The bodies with v where they have (v + c) mod n, for each c in them.
+std::vector<Nf> Engine::turned(VarId v, const Mono& m) {
+  std::vector<Nf> all;
+  Shifts here(*this, v);
+  here.read(m);
+  const Nf n = vars[v].range;
+  for (Nf shift : here.found) {
+    const Nf back = sub(var(v), shift), turns = floor(mul(back, pow(n, -1)));
+    const Nf at = fault == Fault::open_circle ? back : sub(back, mul(n, turns));
+    all.push_back(substitute(monomial(mono(m), 1), {{v, at}}));
+  }
+  return all;
+}
+
+/// The same sum without a remainder, if there is one.
 std::optional<Nf> Engine::sum_in_a_circle(const VarSet& bound, const Mono& m) {
   if (!floors) return std::nullopt;
-  for (VarId v : bound) {
-    Shifts here(*this, v);
-    here.read(m);
-    const Nf n = vars[v].range;
-    std::optional<Nf> oldest;
-    for (Nf shift : here.found) {
-      const Nf back = sub(var(v), shift), turns = floor(mul(back, pow(n, -1)));
-      const Nf at = fault == Fault::open_circle ? back : sub(back, mul(n, turns));
-      const Nf turned = substitute(monomial(mono(m), 1), {{v, at}});
-      Shifts there(*this, v);
-      for (const Term& t : Poly(terms(turned))) there.read(factors(t.mono));
-      if (there.found.size() < here.found.size()) return sum(bound, turned);
-      if (there.found.size() > here.found.size() || !is_single(turned)) continue;
-      const Term only = terms(turned)[0];
-      const Nf other = scale(sum_either_way(bound, factors(only.mono)), only.coef);
-      if (!oldest) oldest = sum_either_way(bound, m);
-      oldest = std::min(*oldest, other);
+  for (VarId v : bound)
+    for (Nf body : turned(v, m)) {
+      Shifts left(*this, v);
+      for (const Term& t : Poly(terms(body))) left.read(factors(t.mono));
+      if (left.found.empty()) return sum(bound, body);
     }
-    if (oldest) return oldest;
-  }
   return std::nullopt;
+}
+
+/// e with each sum in a circle from where it is the oldest.
+Nf Engine::turned_sums(Nf e) {
+  if (!floors) return e;
+  return with_sums(e, [&](const VarSet& bound, const Mono& m) {
+    Nf oldest = lift_sum(bound, m);
+    for (VarId v : bound)
+      for (Nf body : turned(v, m)) oldest = std::min(oldest, sum(bound, body));
+    return oldest;
+  });
 }
 
 }  // namespace shardproof::algebra

@@ -214,7 +214,8 @@ bool vanishes(Engine& g, Nf residue) {
     if (cleared && *cleared == g.zero) return true;
   }
   if (g.budget.limit > 1 &&
-      (under_its_equations(g, residue) == g.zero || g.sums_to_index(residue) == g.zero))
+      (under_its_equations(g, residue) == g.zero || g.sums_to_index(residue) == g.zero ||
+       g.turned_sums(residue) == g.zero))
     return true;
   return vanishes_in_pieces(g, residue, 2);
 }
@@ -253,8 +254,9 @@ bool in_each_case_of_entries(Engine& g, Nf residue) {
   };
   if (in_cases(residue)) return true;
   const UnderSums sums = under_sums(g, residue);
-  return sums.rest == g.zero && std::all_of(sums.bodies.begin(), sums.bodies.end(),
-                                            [&](Nf body) { return done(body) || in_cases(body); });
+  return sums.rest == g.zero && std::all_of(sums.bodies.begin(), sums.bodies.end(), [&](Nf body) {
+           return done(body) || in_cases(body) || on_each_side(g, body, 2);
+         });
 }
 
 /// Whether e vanishes once the functions in it are one if their arguments are. Not at limit 1: an
@@ -275,7 +277,8 @@ bool under_shared_sums(Engine& g, Nf e, int depth) {
   const auto body = body_of_shared_sum(g, e);
   return body && (by_cases(g, *body, 1) ||
                   in_each_case(g, *body, [&](Nf rest) { return by_cases(g, rest, 1); }) ||
-                  of_equal_arguments(g, *body, 2) || under_shared_sums(g, *body, depth - 1));
+                  on_each_side(g, *body, 2) || of_equal_arguments(g, *body, 2) ||
+                  under_shared_sums(g, *body, depth - 1));
 }
 
 /// The sums in e with the equations inside of their functions as cases.

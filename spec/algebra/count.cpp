@@ -18,11 +18,12 @@ std::optional<Nf> Engine::count(VarId v, AtomId a) {
 }
 
 /// Sum_v [S <= v] [v <= T] = [S <= T] (T - S + 1) for 0 <= S and T < n, times the rest of the
-/// factors; none if something else depends on v.
+/// factors; the same for two bounds of one side, of which the narrower counts. None if something
+/// else depends on v.
 std::optional<Nf> Engine::count_between(const VarSet& bound, VarId v, const Mono& m) {
-  std::optional<Nf> first, last;
+  std::vector<Nf> first, last;
   Mono rest;
-  const Nf i = var(v);
+  const Nf i = var(v), n = vars[v].range;
   for (const Factor& f : m) {
     if (!contains(atom_vars[f.atom], v)) {
       rest.push_back(f);
@@ -31,16 +32,28 @@ std::optional<Nf> Engine::count_between(const VarSet& bound, VarId v, const Mono
     if (atoms[f.atom].kind != AtomKind::le0 || !f.exponent.is_one()) return std::nullopt;
     const Nf e = atoms[f.atom].args[0], above = add(e, i), below = sub(i, e);
     const bool from = !mentions(above, v);
-    std::optional<Nf>& side = from ? first : last;
-    if (side || (!from && mentions(below, v))) return std::nullopt;
-    side = from ? above : below;
+    if (!from && mentions(below, v)) return std::nullopt;
+    (from ? first : last).push_back(from ? above : below);
   }
-  if (!first || !last || !integer(*first) || !integer(*last)) return std::nullopt;
-  const Nf past = sub(sub(vars[v].range, *last), one);
-  if ((!at_least(*first, 0) || !at_least(past, 0)) && fault != Fault::count_range)
-    return std::nullopt;
-  const Nf number = add(sub(iota(*last), iota(*first)), one);
-  const Nf counted = mul(le0(sub(*first, *last)), number);
+  if (first.size() + last.size() != 2) return std::nullopt;
+  const bool any = fault == Fault::count_range;
+  const auto inside = [&](Nf count) {
+    return integer(count) && (any || (at_least(count, 0) && at_least(sub(n, count), 0)));
+  };
+  for (Nf each : first)
+    if (!inside(each)) return std::nullopt;
+  for (Nf each : last)
+    if (!inside(add(each, one))) return std::nullopt;
+  Nf counted;
+  if (first.size() == 1) {
+    const Nf number = add(sub(iota(last[0]), iota(first[0])), one);
+    counted = mul(le0(sub(first[0], last[0])), number);
+  } else {
+    const bool low = last.empty();
+    const Nf a = low ? first[0] : last[0], b = low ? first[1] : last[1], up = le0(sub(a, b));
+    const auto count = [&](Nf to) { return low ? sub(n, iota(to)) : add(iota(to), one); };
+    counted = add(mul(up, count(low ? b : a)), mul(sub(one, up), count(low ? a : b)));
+  }
   return sum(set_minus(bound, {v}), mul(fix(rest, 1), counted));
 }
 

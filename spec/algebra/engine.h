@@ -326,7 +326,11 @@ struct Engine {
   Nf gather_iota(Nf e);
   // circle.cpp
   bool floors = false;  ///< some term has a floor
+  std::optional<Nf> one_turn(AtomId floor);
+  std::optional<Nf> turns_as_conditions(Nf e);
+  std::vector<Nf> turned(VarId v, const Mono& factors);
   std::optional<Nf> sum_in_a_circle(const VarSet& bound, const Mono& factors);
+  Nf turned_sums(Nf e);
 
   // intervals.cpp
   std::unordered_map<TensorId, Interval> declared_intervals;

@@ -488,9 +488,8 @@ class Generator {
     const Index plain{{{1, "", u, ""}}}, other = coin() ? rolled() : plain;
     if (coin()) body = node(Expr::mul, {body, with_index(Expr::leaf, {other}, "y")});
     if (coin(3))
-      body =
-          node(Expr::mul,
-               {body, with_index(one_of<Expr::Kind>({Expr::iota, Expr::le, Expr::eq}), {plain})});
+      body = node(Expr::mul, {body, with_index(one_of<Expr::Kind>({Expr::iota, Expr::le, Expr::eq}),
+                                               {coin() ? rolled() : plain})});
     return binder(Expr::sum, u, node(Expr::mul, {body, coin(3) ? expression(depth - 1) : leaf()}));
   }
   /// How many indices lie between two bounds, summed over one of them.

@@ -104,6 +104,8 @@ Nf Engine::indicator(AtomKind kind, Nf e) {
   uint64_t key = static_cast<uint64_t>(e.id) << 1 | (eq ? 1 : 0);
   if (auto it = indicator_cache.find(key); it != indicator_cache.end()) return it->second;
   tick();
+  if (const auto turned = turns_as_conditions(e))
+    return indicator_cache[key] = indicator(kind, *turned);
   if (auto split = by_conditions(kind, e)) return indicator_cache[key] = *split;
   if (const auto base = eq ? base_of_power(e) : std::nullopt)
     return indicator_cache[key] = eq0(*base);
