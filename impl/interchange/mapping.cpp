@@ -1,6 +1,7 @@
 #include "impl/interchange/mapping.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -517,7 +518,9 @@ std::string Mapping::config(const Numbers& numbers, Element element) const {
   for (const Constant& each : state_->consts)
     if (const auto found = numbers.consts.find(each.name); found != numbers.consts.end())
       set_key(config, each.keys.at(0),
-              each.whole ? Json(static_cast<int64_t>(found->second)) : Json(found->second));
+              each.whole && found->second == std::floor(found->second)
+                  ? Json(static_cast<int64_t>(found->second))
+                  : Json(found->second));
   for (const Setting& each : state_->settings)
     if (!each.allowed.at(0).is_null() || state_->must_be_written(each.keys.at(0)))
       set_key(config, each.keys[0], each.allowed[0]);

@@ -82,10 +82,11 @@ def deepseek2_236b():
 
 
 def gemma2():
-    # the first layer looks back over a window; the soft caps are near the logits
+    # the first layer looks back over a window; the soft caps are near the logits; the library gives the row of a padding
+    # token no gradient where it is read
     return Gemma2ForCausalLM(Gemma2Config(
         **dict(ODD, tie_word_embeddings=True), rope_theta=20000.0, sliding_window=3, query_pre_attn_scalar=6,
-        attn_logit_softcapping=2.0, final_logit_softcapping=3.0, attn_implementation="eager"))
+        attn_logit_softcapping=2.0, final_logit_softcapping=3.0, pad_token_id=None, attn_implementation="eager"))
 
 
 def qwen2():
@@ -165,8 +166,9 @@ def equal(folder, other):
     difference = (one(ids).logits - two(ids).logits).abs().max().item()
     assert difference <= 1e-5, f"logits differ by {difference}"
     weights = two.state_dict()
+    rounded = 2.0**-22 if isinstance(one, Gemma2ForCausalLM) else 0  # our gains are 1 + its weights
     for name, weight in one.state_dict().items():
-        assert torch.equal(weight, weights[name]), name
+        assert (weight - weights[name]).abs().max() <= rounded, name
 
 
 if __name__ == "__main__":
