@@ -215,7 +215,8 @@ class Renderer {
     const auto room = static_cast<size_t>(std::max(options_.width, 20)) * 2;
     do {
       const size_t end = std::min(text.find('\n'), text.size());
-      const ShownLine line = show_line(text.substr(0, end), options_.tab);
+      const size_t enough = 4 * (room + 1);  // a character has at most 4 bytes
+      const ShownLine line = show_line(text.substr(0, std::min(end, enough)), options_.tab);
       const std::string digits = std::to_string(number++);
       const size_t pad = digits.size() < gutter_ ? gutter_ - digits.size() : 0;
       result += std::string(pad, ' ') + palette_.frame(digits + " + ") +

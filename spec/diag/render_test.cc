@@ -166,6 +166,20 @@ error[E0002]: m
 )");
 }
 
+/// Of a line of 200,000 bytes only a part is read, and it is the right one.
+TEST_F(Render, AVeryLongLineIsClippedAroundItsRange) {
+  open("a.shard", std::string(100'000, 'a') + " middle " + std::string(100'000, 'b') + "\n");
+  RenderOptions options;
+  options.width = 40;
+  EXPECT_EQ(shown(at(find("middle"), "m", "here"), options), R"(
+error[E0002]: m
+ --> a.shard:1:100002
+  |
+1 | ...aaaaaaaaaaaaaaaa middle bbbbbbbbbbbbbbbb...
+  |                     ^^^^^^ here
+)");
+}
+
 TEST_F(Render, ARangeLongerThanTheWindow) {
   open("a.shard", "x" + std::string(150, 'a') + "\n");
   RenderOptions options;

@@ -19,27 +19,68 @@ struct Mark {
 };
 using Marks = std::vector<Mark>;
 
+/// Lines as they are shown. Of one of a megabyte, the part around its mark is enough.
+class Lines {
+ public:
+  Lines(const Sources& sources, int32_t file, const std::vector<Annotation>& all, int tab)
+      : sources_(sources), file_(file), tab_(tab) {
+    for (const bool primary : {true, false})
+      for (const Annotation& each : all)
+        if (each.primary == primary)
+          for (const uint32_t end :
+               {each.range.begin, std::max(each.range.begin, each.range.end)}) {
+            const LineColumn at = sources.locate(file, end);
+            seen_.emplace(at.line, static_cast<size_t>(at.column - 1));
+          }
+  }
+
+  const ShownLine& shown(int number) {
+    const auto [at, fresh] = shown_.try_emplace(number);
+    if (fresh)
+      at->second = show_line(sources_.line(file_, number).substr(first(number), most), tab_);
+    return at->second;
+  }
+  /// Where a column of the source, from 1, is shown.
+  size_t column(int number, int column) {
+    const ShownLine& line = shown(number);
+    const auto own = static_cast<size_t>(column - 1), left = first(number);
+    return line.column[std::min(own > left ? own - left : 0, line.column.size() - 1)];
+  }
+
+ private:
+  static constexpr size_t most = 1 << 14;  ///< bytes
+  /// The first byte of the part that is shown.
+  size_t first(int number) const {
+    const auto seen = seen_.find(number);
+    if (seen == seen_.end() || sources_.line(file_, number).size() <= most) return 0;
+    return seen->second > most / 2 ? seen->second - most / 2 : 0;
+  }
+
+  const Sources& sources_;
+  int32_t file_;
+  int tab_;
+  std::map<int, size_t> seen_;  ///< a byte of each line that has to be seen
+  std::map<int, ShownLine> shown_;
+};
+
 /// Puts each annotation under its first line and, where it has several, its last one too.
 std::map<int, Marks> marks_by_line(const Sources& sources, int32_t file,
-                                   const std::vector<Annotation>& all, int tab) {
+                                   const std::vector<Annotation>& all, Lines& shown) {
   std::map<int, Marks> lines;
   for (const Annotation& each : all) {
     const LineColumn first = sources.locate(file, each.range.begin);
     const LineColumn last = sources.locate(file, std::max(each.range.begin, each.range.end));
-    const ShownLine top = show_line(sources.line(file, first.line), tab);
-    auto at = [](const ShownLine& line, int column) {
-      return line.column[std::min(static_cast<size_t>(column - 1), line.column.size() - 1)];
-    };
-    const size_t begin = at(top, first.column);
+    const size_t begin = shown.column(first.line, first.column);
     if (first.line == last.line) {
-      const size_t end = std::max(begin + 1, at(top, last.column));
+      const size_t end = std::max(begin + 1, shown.column(last.line, last.column));
       lines[first.line].push_back({begin, end, each.text, each.primary});
       continue;
     }
-    lines[first.line].push_back({begin, std::max(begin + 1, top.width()), "", each.primary});
-    const ShownLine bottom = show_line(sources.line(file, last.line), tab);
+    const size_t width = shown.shown(first.line).width();
+    lines[first.line].push_back({begin, std::max(begin + 1, width), "", each.primary});
+    const ShownLine& bottom = shown.shown(last.line);
     const size_t indent = std::min(bottom.text.find_first_not_of(' '), bottom.width());
-    const size_t end = at(bottom, last.column);
+    const size_t end = shown.column(last.line, last.column);
     // A range that ends with its line's end has nothing on the next line.
     if (end <= indent)
       lines[first.line].back().text = each.text;
@@ -195,13 +236,13 @@ std::string snippet(const Sources& sources, int32_t file, const std::vector<Anno
   Printer printer(gutter, options, palette);
   std::string result = printer.bar() + "\n";
   int previous = 0;
-  for (const auto& [number, marks] : marks_by_line(sources, file, all, options.tab)) {
+  Lines lines(sources, file, all, options.tab);
+  for (const auto& [number, marks] : marks_by_line(sources, file, all, lines)) {
     if (previous && number == previous + 2)
-      result +=
-          printer.line(number - 1, show_line(sources.line(file, number - 1), options.tab), {});
+      result += printer.line(number - 1, lines.shown(number - 1), {});
     else if (previous && number > previous + 1)
       result += palette.frame("...") + "\n";
-    result += printer.line(number, show_line(sources.line(file, number), options.tab), marks);
+    result += printer.line(number, lines.shown(number), marks);
     previous = number;
   }
   return result;

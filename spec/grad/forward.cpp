@@ -9,16 +9,51 @@ Context* Forward::open(const Tape& tape, Block& block, Context* parent) {
   return &contexts_.back();
 }
 
-Ref Forward::value(ValueIndex v, Context& here) {
+Context& Forward::home(ValueIndex v, Context& here) {
   Context* context = &here;
   while (context && context->tape != recording_.values[v].home) context = context->parent;
   if (!context) throw Defect{"a value is used outside its loop"};
-  if (auto known = context->values.find(v); known != context->values.end()) return known->second;
-  const Ref made = compute(v, *context);
+  return *context;
+}
+
+/// Operands come first: a call within a call for each value of a long chain would end the stack.
+Ref Forward::value(ValueIndex v, Context& here) {
+  struct Open {
+    ValueIndex value;
+    Context* context;
+    size_t next = 0;  ///< operand
+  };
+  Context& own = home(v, here);
+  std::vector<Open> open{{v, &own}};
+  while (!open.empty()) {
+    Open& last = open.back();
+    const bool known = last.context->values.contains(last.value);
+    const TapeOp* op = known ? nullptr : computed_again(last.value, *last.context);
+    if (op && last.next < op->operands.size()) {
+      const ValueIndex operand = op->operands[last.next++];
+      open.push_back({operand, &home(operand, *last.context)});
+      continue;
+    }
+    if (!known) name(last.value, *last.context);
+    open.pop_back();
+  }
+  return own.values.at(v);
+}
+
+/// The op of a value that is neither passed, saved, kept nor a loop's.
+const TapeOp* Forward::computed_again(ValueIndex v, const Context& context) const {
   const TapeValue& value = recording_.values[v];
-  if (name_of(made).empty() && !context->reverses) name_of(made) = value.name;
+  if (!value.saved.empty() || !value.made_by || std::holds_alternative<Loop>(value.made_by->op))
+    return nullptr;
+  return context.reverses && (context.tape->ring || value.kept) ? nullptr : value.made_by;
+}
+
+void Forward::name(ValueIndex v, Context& context) {
+  const Ref made = compute(v, context);
+  const TapeValue& value = recording_.values[v];
+  if (name_of(made).empty() && !context.reverses) name_of(made) = value.name;
   if (name_of(made).empty() && value.made_by && !value.kept) name_of(made) = value.name;
-  return context->values[v] = made;
+  context.values[v] = made;
 }
 
 Ref Forward::compute(ValueIndex v, Context& context) {

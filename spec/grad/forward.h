@@ -38,6 +38,10 @@ class Forward {
   Recording& recording() { return recording_; }
 
  private:
+  /// The scope around `here` that the value belongs to.
+  Context& home(ValueIndex v, Context& here);
+  const TapeOp* computed_again(ValueIndex v, const Context& context) const;
+  void name(ValueIndex v, Context& context);  ///< computes it, its operands are known
   Ref compute(ValueIndex v, Context& context);
   std::optional<Ref> last_carry(ValueIndex v, Context& context);
   Ref again(const TapeOp& taped, size_t result, const ir::Op& op, Context& context);

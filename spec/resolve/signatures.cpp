@@ -1,5 +1,7 @@
 #include "spec/resolve/signatures.h"
 
+#include <set>
+
 #include "spec/resolve/types.h"
 
 namespace shardproof::resolution {
@@ -37,9 +39,9 @@ class SignatureReader {
     for (const syntax::Param& param : entity_.decl->saved) add(param);
     entity_.saved = entity_.params.size() - unsaved;
     for (const syntax::Group& group : entity_.decl->results.groups) add_result(group);
-    for (size_t i = 0; i < entity_.params.size(); ++i)
-      for (size_t j = 0; j < i; ++j)
-        if (entity_.params[i].name == entity_.params[j].name) repeated(entity_.params[i]);
+    std::set<Name> names;
+    for (const Parameter& param : entity_.params)
+      if (!names.insert(param.name).second) repeated(param);
     entity_.bad = entity_.unreadable = unreadable_ || world_.errors() > before;
   }
 
