@@ -19,6 +19,15 @@ struct Explainer {
 
   // --- names ---
 
+  static bool is_loop(const TensorInfo& t) {
+    return t.op == Op::symbol && t.name.starts_with("scan@");
+  }
+  std::string name_of_token(const TensorInfo& t) const {
+    if (t.op == Op::symbol && t.name == "tanh") return "tanh(..)";
+    if (!is_loop(t)) return t.name;
+    const auto named = g.shown_as.find(t.name);
+    return named == g.shown_as.end() || named->second.empty() ? "scan(..)" : named->second;
+  }
   /// Counts names. Opens shared definitions at each use, up to a
   /// bound.
   void collect(AtomId id, Tokens& out) {
@@ -30,7 +39,7 @@ struct Explainer {
     if (a.kind != AtomKind::app) return;
     const TensorInfo& t = g.tensors[a.ref];
     if (t.op == Op::leaf || t.op == Op::symbol || t.op == Op::iota)
-      ++out[t.op == Op::symbol && t.name == "tanh" ? "tanh(..)" : t.name];
+      ++out[name_of_token(t)];
     else
       collect(Nf(t.body), out);
   }
@@ -238,6 +247,12 @@ struct Explainer {
       return d;
     }
     if (p.op == Op::leaf || p.op == Op::symbol || p.op == Op::iota) {
+      if (p.name != m.name && (is_loop(p) || is_loop(m)))
+        return Difference{Difference::operand,
+                          s == t ? "the results of two loops differ" : s + " instead of " + t,
+                          {},
+                          s,
+                          t};
       if (p.name != m.name)
         return Difference{Difference::operand,
                           "operand differs: " + p.name + " instead of " + m.name,

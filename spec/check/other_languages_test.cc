@@ -41,6 +41,13 @@ TEST(OtherLanguages, ADtypeHasOneName) {
         << name;
 }
 
+TEST(OtherLanguages, ACommentBeginsWithAHash) {
+  const std::string copy = "mesh t\ndim B\nfn f(x: f32[B]) -> f32[B] { return x }\n";
+  expect_first_fix(
+      copy + "plan p implements f(x: f32[B/t]) -> f32[B/t] {\n    return x // reduce\n}\n", "E0101",
+      "a comment begins with `#`");
+}
+
 TEST(OtherLanguages, ASumNamesItsDims) {
   const std::string all = "sum(\"B M ->\", x)";
   expect_fix(plan(all, "", rows, "]{U_d}", "return sum(x)"), "E0103", "sum(\"B/d M -> {U_d}\", x)");

@@ -43,11 +43,24 @@ Diagnostic& World::error(const char* code, SourceRange range, std::string messag
   return diagnostics.back();
 }
 
+/// `x // reduce` where the rest of the line is meant as a comment.
+static std::optional<Fix> comment_of_c(const Sources& sources, const SourceRange& range) {
+  if (range.file < 0) return std::nullopt;
+  const std::string& text = sources.file(range.file).text;
+  size_t end = range.begin;
+  while (end > 0 && text[end - 1] == ' ') --end;
+  if (end < 2 || text.compare(end - 2, 2, "//") != 0) return std::nullopt;
+  const auto at = static_cast<uint32_t>(end);
+  return Fix{"a comment begins with `#`", {{{range.file, at - 2, at}, "#"}}, false, ""};
+}
+
 void World::unknown(const std::string& what, const Name& name, SourceRange range,
                     const std::vector<Name>& known) {
   range = locate(name, range);
   std::optional<Fix> brought;
   if (what != "dim" && what != "axis" && what != "model") brought = syntax::other_name(name);
+  if (what == "value" && !syntax::closest(name, known))
+    if (auto comment = comment_of_c(sources, range)) brought = std::move(comment);
   if (!brought && what == "dim") brought = dims_in_one_word(name, range, known);
   if (brought && added_to_last(*brought)) return;
   Diagnostic& diagnostic = error("E0101", range, "there is no " + what + " `" + name + "`");
