@@ -248,17 +248,31 @@ std::map<Name, int64_t> numbers_of(const ir::Program& program, const FixedSizes&
   return numbers;
 }
 
-/// Compares at symbolic sizes: equality at all sizes implies equality at the fixed ones. None if
-/// not proved, or only under conditions that do not hold at the sizes of the file. `search`: a
-/// difference at other sizes, which are smaller, ends the attempt; it refutes nothing.
-std::optional<lower::Comparison> shown_at_all_sizes(const ir::Program& program, size_t plan,
-                                                    lower::Options options, Search search) {
-  const FixedSizes apart = sizes_apart(program, plan);
-  if (apart.empty()) return std::nullopt;
+/// Whether what was assumed of sizes that were opened holds at those of the file; drops it then.
+template <class Assuming>
+bool met_by_sizes(const ir::Program& program, Assuming& assumed) {
+  for (const ir::Arith& condition : assumed.of_sizes)
+    if (!holds_at_fixed_sizes(program, condition).value_or(false)) return false;
+  assumed.of_sizes.clear();
+  std::erase_if(assumed.assumptions, [&](const std::string& text) {
+    const auto read = assumed.texts_of_sizes.find(text);
+    return read != assumed.texts_of_sizes.end() &&
+           std::all_of(read->second.begin(), read->second.end(),
+                       [&](const Name& name) { return is_fixed(program, name); });
+  });
+  return true;
+}
+
+/// Compares with these sizes made symbolic: equality at all sizes implies equality at the fixed
+/// ones. None if not proved, or only under conditions that do not hold at the sizes of the file.
+/// `search`: a difference at other sizes, which are smaller, ends the attempt; it refutes nothing.
+std::optional<lower::Comparison> shown_with_open(const FixedSizes& sizes,
+                                                 const ir::Program& program, size_t plan,
+                                                 lower::Options options, Search search) {
   for (const auto& requirements : {program.requirements, requirements_of_claim(program, plan)})
     for (const ir::Requirement& each : requirements)
       if (!holds_at_fixed_sizes(program, each.condition).value_or(true)) return std::nullopt;
-  const ir::Program open = with_open_sizes(program, apart);
+  const ir::Program open = with_open_sizes(program, sizes);
   std::optional<bool> differs;
   options.differ = [&] {
     if (!differs)
@@ -269,17 +283,16 @@ std::optional<lower::Comparison> shown_at_all_sizes(const ir::Program& program, 
   lower::Comparison compared =
       lower::compare_functions(open, plan, *program.functions[plan].model, options);
   if (!compared.equal || !compared.impossible.empty()) return std::nullopt;
-  for (const ir::Arith& condition : compared.of_sizes)
-    if (!holds_at_fixed_sizes(program, condition).value_or(false)) return std::nullopt;
-  compared.of_sizes.clear();
-  for (lower::Assumed& each : compared.of_values) each.sizes = numbers_of(program, apart);
-  std::erase_if(compared.assumptions, [&](const std::string& text) {
-    const auto read = compared.texts_of_sizes.find(text);
-    return read != compared.texts_of_sizes.end() &&
-           std::all_of(read->second.begin(), read->second.end(),
-                       [&](const Name& name) { return is_fixed(program, name); });
-  });
+  if (!met_by_sizes(program, compared)) return std::nullopt;
+  for (lower::Assumed& each : compared.of_values) each.sizes = numbers_of(program, sizes);
   return compared;
+}
+
+std::optional<lower::Comparison> shown_at_all_sizes(const ir::Program& program, size_t plan,
+                                                    const lower::Options& options, Search search) {
+  for (const FixedSizes& open : sizes_to_open(program, plan))
+    if (auto shown = shown_with_open(open, program, plan, options, search)) return shown;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -368,9 +381,19 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
 }
 
 std::vector<std::string> assumptions_of(const ir::Program& program, size_t plan) {
-  try {
+  const auto lowered = [&](const ir::Program& at) {
     algebra::Algebra algebra;
-    return lower::lower_function(algebra, program, plan, {}).assumptions;
+    return lower::lower_function(algebra, at, plan, {});
+  };
+  try {
+    for (const FixedSizes& open : sizes_to_open(program, plan)) {
+      lower::Lowered all = lowered(with_open_sizes(program, open));
+      if (met_by_sizes(program, all)) return all.assumptions;
+    }
+  } catch (const std::exception&) {  // a size that is no number, or no normal form at other sizes
+  }
+  try {
+    return lowered(program).assumptions;
   } catch (const std::runtime_error&) {
     return {};  // without a normal form the algebra assumes nothing
   }

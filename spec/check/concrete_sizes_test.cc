@@ -78,6 +78,13 @@ TEST_P(ConcreteSizes, AreProvedLikeSymbols) {
   }
 }
 
+/// |A| <= |L| and 0 <= at <= |L| - |A|: sizes that are compared are symbols too, where that
+/// suffices.
+TEST(ConcreteSizes, MayBeCompared) {
+  const std::string text = model("deepseek2_decode.shard");
+  EXPECT_EQ(answer(text, {8}).verdicts, answer(text).verdicts);
+}
+
 TEST(ConcreteSizes, DoNotHideAWrongPlan) {
   const std::string lora = replaced(model("lora.shard"), "h   = silu(u + lu * (alpha / |R|))",
                                     "h   = silu(u + lu * (alpha / |B|))");

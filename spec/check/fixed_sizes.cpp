@@ -269,19 +269,25 @@ FixedSizes without_those_read(const ir::Program& program, size_t plan, FixedSize
   return fixed;
 }
 
-FixedSizes sizes_apart(const ir::Program& program, size_t plan) {
+std::vector<FixedSizes> sizes_to_open(const ir::Program& program, size_t plan) {
   std::set<Name> tied = NeededSizes(program, plan).dims();
+  const auto others = [&] {
+    FixedSizes free;
+    for (const auto& [name, info] : program.dims)
+      if (info.size && is_constant(*info.size) && !tied.contains(name) &&
+          program.size(Dim{{name}}, {}) > 1)
+        free.dims.insert(name);
+    for (const auto& [name, info] : program.axes)
+      if (info.size.value_or(1) > 1 && !tied.contains(name)) free.axes.insert(name);
+    return free;
+  };
+  std::vector<FixedSizes> ways{others()};
   std::set<size_t> seen;
   for_each_function(program, plan, seen,
                     [&](size_t f) { SizesInSums(program, program.functions.at(f), tied); });
-  FixedSizes apart;
-  for (const auto& [name, info] : program.dims)
-    if (info.size && is_constant(*info.size) && !tied.contains(name) &&
-        program.size(Dim{{name}}, {}) > 1)
-      apart.dims.insert(name);
-  for (const auto& [name, info] : program.axes)
-    if (info.size.value_or(1) > 1 && !tied.contains(name)) apart.axes.insert(name);
-  return apart;
+  if (const FixedSizes apart = others(); apart != ways[0]) ways.push_back(apart);
+  std::erase_if(ways, [](const FixedSizes& way) { return way.empty(); });
+  return ways;
 }
 
 bool may_write_a_size(const ir::Program& program, size_t plan, const FixedSizes& fixed) {

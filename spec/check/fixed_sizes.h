@@ -2,6 +2,7 @@
 // Sizes of dims and axes that a file gives as numbers, and those of them that a run may change.
 #include <map>
 #include <set>
+#include <vector>
 
 #include "spec/check/check.h"
 #include "spec/denote/evaluate.h"
@@ -12,6 +13,7 @@ struct FixedSizes {
   std::set<Name> dims;
   std::set<Axis> axes;
   bool empty() const { return dims.empty() && axes.empty(); }
+  bool operator==(const FixedSizes&) const = default;
 };
 
 /// Whether the file gives the size of a dim or an axis as a number.
@@ -29,10 +31,10 @@ FixedSizes without_those_read(const ir::Program& program, size_t plan, FixedSize
 /// the inverse of one: a run at smaller sizes would not test it.
 bool may_write_a_size(const ir::Program& program, size_t plan, const FixedSizes& fixed);
 
-/// Sizes above 1 that are not compared or added (|M| - 8 does that), and that no concat or read at
-/// a number needs. A proof for all their values is likely to succeed, and is cheaper than one with
-/// numbers.
-FixedSizes sizes_apart(const ir::Program& program, size_t plan);
+/// Sizes above 1 for all values of which a proof may succeed, which is cheaper than one with
+/// numbers: those that no concat or read at a number needs, and then those of them that are not
+/// compared or added either (|M| - 8 does that).
+std::vector<FixedSizes> sizes_to_open(const ir::Program& program, size_t plan);
 
 /// The program with these sizes made symbolic.
 ir::Program with_open_sizes(ir::Program program, const FixedSizes& open);
