@@ -58,9 +58,12 @@ SourceRange place_of(const ir::Function& plan, const lower::Comparison& compared
 
 /// Whether the algebra's place in a plan with a loop is better: it is earlier, where the numbers
 /// may show a value that depends on the wrong one; or it is the whole loop, and they show its end.
-bool better_in_a_loop(const ir::Function& plan, const SourceRange& compared,
-                      const FirstWrong& first) {
+/// It is not where the model has the same value.
+bool better_in_a_loop(const ir::Function& plan, const lower::Comparison& by_algebra,
+                      const SourceRange& compared, const FirstWrong& first) {
   if (first.repair || compared.file != first.range.file) return false;
+  if (by_algebra.origin && first.meant && !first.suspects.contains(*by_algebra.origin))
+    return false;
   const bool around = compared.begin <= first.range.begin && first.range.end <= compared.end;
   return (plan.uses_loops_undecided && compared.end <= first.range.begin) ||
          (first.last_of_a_loop && around);
@@ -112,7 +115,8 @@ Diagnostic difference(const ir::Program& program, size_t plan, const lower::Comp
                          ? compared.difference->text
                          : "differs from the model";
   const auto& first = refutation.first_wrong;
-  if (first && first->range.file >= 0 && !better_in_a_loop(function, diagnostic.range, *first))
+  if (first && first->range.file >= 0 &&
+      !better_in_a_loop(function, compared, diagnostic.range, *first))
     add_line(program, *first, compared, diagnostic);
   for (std::string& call : calls_that_differ(program, plan))
     diagnostic.details.push_back(std::move(call));

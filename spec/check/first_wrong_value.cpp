@@ -178,6 +178,13 @@ class LineSearch {
   /// right whatever is wrong; and what leaves other results wrong may be one of two that are. There
   /// a small change of the plan names the line, if one is right.
   std::optional<FirstWrong> run() {
+    std::optional<FirstWrong> found = searched();
+    if (found) found->suspects = suspects();
+    return found;
+  }
+
+ private:
+  std::optional<FirstWrong> searched() {
     const ValueAt last{plan_, own().returned.at(result_)};
     order(plan_);
     reach(last);
@@ -204,7 +211,6 @@ class LineSearch {
     return changed;
   }
 
- private:
   std::optional<FirstWrong> first_wrong(const ValueAt& last) {
     if (reached_.empty()) return std::nullopt;
     std::vector<ValueAt> origins, others;

@@ -2,6 +2,7 @@
 // Finds the line at which a wrong plan goes wrong: at a point at which a result differs, its values
 // are compared with all values of the model, whatever their names are.
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "spec/check/repair.h"
@@ -29,6 +30,7 @@ struct FirstWrong {
   bool last_of_a_loop = false;
   std::optional<Repair> repair =
       {};  ///< a change that makes the results right; its `range` is this
+  std::set<ir::ValueId> suspects = {};  ///< of the plan: the model has no such values
 };
 
 /// The first value of the plan on the way to `result` that makes it right if a value of the model

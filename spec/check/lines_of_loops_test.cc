@@ -196,6 +196,32 @@ plan att_t implements att(q: f32[B/d S Q K/t D], k v: f32[B/d T K/t D], doc: i32
   expect_own_line(masks, {"seen = same and past and near", "seen = past and near"});
 }
 
+/// What follows a loop may be wrong where all that the loop computes is the model's.
+TEST(LinesOfLoops, TheLineAfterARightRing) {
+  const char* const sink = R"(
+mesh c
+dim L K D
+dim S T = L
+fn sink(q: f32[S K D], k v: f32[T K D], z: f32[K]) -> f32[S K D] {
+    e = exp(einsum("S K D, T K D -> S T K", q, k))
+    den = sum("S T K -> S K", e) + expand("K -> S K", exp(z))
+    return einsum("S T K, T K D -> S K D", e, v) / den
+}
+plan sink_ring implements sink(q: f32[S/c K D], k v: f32[T/c K D], z: f32[K]) -> f32[S/c K D] {
+    num, den = ring b over T/c as W, n0: f32[S/c K D] = zeros(f32[S/c K D]), d0: f32[S/c K] = zeros(f32[S/c K]) {
+        e = exp(einsum("S/c K D, W K D -> S/c W K", q, k[b]))
+        next n0 + einsum("S/c W K, W K D -> S/c K D", e, v[b]), d0 + sum("S/c W K -> S/c K", e)
+    }
+    extra = expand("K -> S/c K", exp(z))
+    full = den + extra
+    return num / full
+}
+)";
+  EXPECT_TRUE(lines_of_errors(sink).empty());
+  expect_own_line(sink, {"full = den + extra", "full = den - extra"});
+  expect_own_line(sink, {"full = den + extra", "full = den * extra"});
+}
+
 /// Without the maximum each of several lines could be changed: none is said to be the one.
 TEST(LinesOfLoops, NoChangeIsNamedWhereSeveralAreAsGood) {
   std::string text = attention;
