@@ -12,13 +12,14 @@ namespace shardproof {
 namespace {
 
 /// Golden files whose difference three small runs do not show: the norm of a step's gradient is
-/// below its clip at the drawn values, the wrong entry is drawn too rarely, or
-/// the devices have no finite value (U0010: refused all the same).
+/// below its clip at the drawn values, the wrong entry or two positions below a length are drawn
+/// too rarely, or the devices have no finite value (U0010: refused all the same).
 const std::set<std::string> not_seen = {"fixtures/f07_gradient_norm_broken.shard step_zero1",
                                         "rings/rescale_broken.shard before",
                                         "rings/rescale_broken.shard inverse",
                                         "soundness/entry_fact_leaks.shard p",
                                         "values/labels_at_zero_broken.shard first_d",
+                                        "values/paged_attention_broken.shard other_scale",
                                         "values/products_of_a_loop_broken.shard of_magnitudes",
                                         "values/step_kept_unclipped_broken.shard step_d",
                                         "values/step_no_clip_broken.shard step_d"};

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "spec/check/literals.h"
+#include "spec/check/params_of_ids.h"
 #include "spec/check/requirements.h"
 #include "spec/ir/walk.h"
 
@@ -147,7 +148,8 @@ std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
                                                  const denote::Sizes& sizes, unsigned seed,
                                                  Draw draw, const DrawRules& rules) {
   std::mt19937 rng(seed);
-  const bool free_integers = !rules.small_integers;
+  std::vector<bool> ids(function.params.size());
+  if (rules.small_integers) ids = params_of_ids(program, function);
   std::optional<double> literal;
   if (draw == Draw::literals) {
     constexpr double least = 3, most = 1e6;
@@ -161,13 +163,13 @@ std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
     literal.reset();
   }
   std::vector<denote::Array<double>> inputs;
-  for (ir::ValueId v : function.params) {
-    const Type& type = function.values[v].type;
+  for (size_t i = 0; i < function.params.size(); ++i) {
+    const Type& type = function.values[function.params[i]].type;
     denote::Array<double> array = zeros(program, type, sizes);
     // For some tensors only: a label may be -100 where an id may not.
     const bool own = literal && rng() % 2;
     for (double& entry : array.data)
-      entry = draw_number(rng, type, draw, free_integers, own ? literal : std::nullopt);
+      entry = draw_number(rng, type, draw, !ids[i], own ? literal : std::nullopt);
     inputs.push_back(std::move(array));
   }
   satisfy_assumptions(program, function, sizes, inputs);
