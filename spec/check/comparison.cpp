@@ -58,11 +58,14 @@ SourceRange place_of(const ir::Function& plan, const lower::Comparison& compared
 
 /// Whether the algebra's place in a plan with a loop is better: it is earlier, where the numbers
 /// may show a value that depends on the wrong one; or it is the whole loop, and they show its end.
-/// It is not where the model has the same value.
+/// A ring is right where the model has the same value.
 bool better_in_a_loop(const ir::Function& plan, const lower::Comparison& by_algebra,
                       const SourceRange& compared, const FirstWrong& first) {
   if (first.repair || compared.file != first.range.file) return false;
-  if (by_algebra.origin && first.meant && !first.suspects.contains(*by_algebra.origin))
+  const ir::Instr* made =
+      by_algebra.origin ? defining_instr(plan.body, *by_algebra.origin) : nullptr;
+  if (first.meant && made && std::holds_alternative<ir::Ring>(made->op) &&
+      !first.suspects.contains(*by_algebra.origin))
     return false;
   const bool around = compared.begin <= first.range.begin && first.range.end <= compared.end;
   return (plan.uses_loops_undecided && compared.end <= first.range.begin) ||
