@@ -476,6 +476,7 @@ struct Engine {
   // show.cpp
   using Names = std::map<VarId, std::string>;
   std::string show(Nf e, int depth = 4, const Names& names = {});
+  std::optional<std::string> show_remainder(Nf e, int depth, const Names& names);
   std::string show_sum(Nf e, int depth, const Names& names);
   int show_nesting = 0, show_left = 0;
   std::string show_tensor(const TensorInfo& t, int depth, Names inside);

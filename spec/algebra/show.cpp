@@ -258,8 +258,24 @@ Nf Engine::with_tanh(Nf e) {
   return result;
 }
 
+/// `(L - 1) % |L|` for e = u - n floor(u / n).
+std::optional<std::string> Engine::show_remainder(Nf e, int depth, const Names& names) {
+  for (const Term& t : Poly(terms(e))) {
+    const Mono m = factors(t.mono);
+    for (size_t i = 0; i < m.size(); ++i) {
+      if (!is_op(m[i].atom, Op::floor) || !m[i].exponent.is_one()) continue;
+      const Nf n = fix(without(m, i), -t.coef), u = sub(e, monomial(t.mono, t.coef));
+      if (!integer(n) || u == zero || mul(inner(m[i].atom), n) != u) continue;
+      const std::string of = show_sum(u, depth, names), by = show_sum(n, depth, names);
+      return (is_single(u) ? of : "(" + of + ")") + " % " + (is_single(n) ? by : "(" + by + ")");
+    }
+  }
+  return std::nullopt;
+}
+
 std::string Engine::show_sum(Nf e, int depth, const Names& names) {
   if (e == zero) return "0";
+  if (const auto remainder = show_remainder(e, depth, names)) return *remainder;
   std::string out;
   size_t count = 0;
   e = with_tanh(e);
