@@ -105,12 +105,12 @@ std::string counted_ranks(const Mesh& mesh) {
   return "the mesh " + mesh.text() + " has " + count + (count == "1" ? " rank" : " ranks");
 }
 
-/// Ranks of one machine are its threads or processes, each with a mailbox for each other one.
+/// Ranks that are threads have a mailbox for each other one.
 void require_few_ranks(const Mesh& mesh) {
   constexpr int64_t most = 4096;
   if (mesh.ranks() > most)
     throw BadInput(counted_ranks(mesh) + ", and one machine starts " + std::to_string(most) +
-                   " at most: --print-plan compiles the plan of a larger mesh");
+                   " at most: --transport mpi takes more, and --print-plan any mesh");
 }
 
 Mesh mesh_of(const ir::Program& program, const Options& options) {
@@ -122,7 +122,8 @@ Mesh mesh_of(const ir::Program& program, const Options& options) {
                        "; it has " + listed(keys_of(program.axes)));
     if (options.ranks > 0 && options.ranks != mesh.ranks())
       throw BadInput("--ranks " + std::to_string(options.ranks) + ": " + counted_ranks(mesh));
-    if (options.transport != Transport::nccl && options.print_plan.empty()) require_few_ranks(mesh);
+    if (options.transport == Transport::threads && options.print_plan.empty())
+      require_few_ranks(mesh);
     return mesh;
   } catch (const std::invalid_argument& error) {
     throw BadInput(std::string("--") + error.what());
