@@ -58,21 +58,11 @@ std::optional<Nf> Engine::one_turn(AtomId a) {
   return std::nullopt;
 }
 
-/// e with its turns as conditions; none if it has no such turn.
-std::optional<Nf> Engine::turns_as_conditions(Nf e) {
-  if (!floors) return std::nullopt;
-  Nf result = zero;
-  bool changes = false;
-  for (const Term& t : Poly(terms(e))) {
-    Nf product = number(t.coef);
-    for (const Factor& f : Mono(factors(t.mono))) {
-      const auto turn = f.exponent.is_one() ? one_turn(f.atom) : std::nullopt;
-      changes = changes || turn;
-      product = mul(product, turn ? *turn : atom_power(f.atom, f.exponent));
-    }
-    result = add(result, product);
-  }
-  return changes ? std::optional(result) : std::nullopt;
+/// e with its turns as conditions.
+Nf Engine::turns_as_conditions(Nf e) {
+  if (!floors) return e;
+  return with_factors(
+      e, [&](const Factor& f) { return f.exponent.is_one() ? one_turn(f.atom) : std::nullopt; });
 }
 
 /// The bodies with v where they have (v + c) mod n, for each c in them.

@@ -266,6 +266,7 @@ struct Engine {
   std::optional<Nf> split_radix(AtomKind kind, Nf e);
   std::optional<Nf> split_digits(Nf e);
   Nf compare_digits(Nf e);
+  Nf with_factors(Nf e, const std::function<std::optional<Nf>(const Factor&)>& value);
   Nf with_indicators(Nf e, const std::function<std::optional<Nf>(AtomId)>& value);
   std::optional<Nf> by_conditions(AtomKind kind, Nf e);
   std::optional<bool> chooses_greater(AtomId c, Nf on, Nf off);
@@ -327,7 +328,7 @@ struct Engine {
   // circle.cpp
   bool floors = false;  ///< some term has a floor
   std::optional<Nf> one_turn(AtomId floor);
-  std::optional<Nf> turns_as_conditions(Nf e);
+  Nf turns_as_conditions(Nf e);
   std::vector<Nf> turned(VarId v, const Mono& factors);
   std::optional<Nf> sum_in_a_circle(const VarSet& bound, const Mono& factors);
   Nf turned_sums(Nf e);

@@ -104,8 +104,8 @@ Nf Engine::indicator(AtomKind kind, Nf e) {
   uint64_t key = static_cast<uint64_t>(e.id) << 1 | (eq ? 1 : 0);
   if (auto it = indicator_cache.find(key); it != indicator_cache.end()) return it->second;
   tick();
-  if (const auto turned = turns_as_conditions(e))
-    return indicator_cache[key] = indicator(kind, *turned);
+  if (const Nf conditions = turns_as_conditions(e); conditions != e)
+    return indicator_cache[key] = indicator(kind, conditions);
   if (auto split = by_conditions(kind, e)) return indicator_cache[key] = *split;
   if (const auto base = eq ? base_of_power(e) : std::nullopt)
     return indicator_cache[key] = eq0(*base);
@@ -269,15 +269,15 @@ Nf Engine::compare_digits(Nf e) {
   });
 }
 
-/// e with another form of the factors, 0 or 1, that `value` has one for.
-Nf Engine::with_indicators(Nf e, const std::function<std::optional<Nf>(AtomId)>& value) {
+/// e with another form of the factors that `value` has one for.
+Nf Engine::with_factors(Nf e, const std::function<std::optional<Nf>(const Factor&)>& value) {
   Nf result = zero;
   bool changes = false;
   for (const Term& t : Poly(terms(e))) {
     Mono kept;
     Nf product = one;
     for (const Factor& f : Mono(factors(t.mono))) {
-      if (const auto other = f.exponent.sign() > 0 ? value(f.atom) : std::nullopt)
+      if (const auto other = value(f))
         product = mul(product, *other);
       else
         kept.push_back(f);
@@ -287,6 +287,12 @@ Nf Engine::with_indicators(Nf e, const std::function<std::optional<Nf>(AtomId)>&
                                         : mul(product, fix(std::move(kept), t.coef)));
   }
   return changes ? result : e;
+}
+
+/// The same for factors that are 0 or 1, and so each of their powers.
+Nf Engine::with_indicators(Nf e, const std::function<std::optional<Nf>(AtomId)>& value) {
+  return with_factors(
+      e, [&](const Factor& f) { return f.exponent.sign() > 0 ? value(f.atom) : std::nullopt; });
 }
 
 namespace {

@@ -120,15 +120,12 @@ std::optional<Nf> Engine::without_offset(AtomId a) {
 /// e with its sums up to w + c as sums up to w, and the terms between.
 Nf Engine::sums_to_index(Nf e) {
   return with_sums(e, [&](const VarSet& bound, const Mono& m) {
-    Nf product = one;
-    bool changes = false;
-    for (const Factor& f : m) {
-      const bool bound_here = f.exponent.is_one() && mentions_any(atom_vars[f.atom], bound);
-      const auto other = bound_here ? without_offset(f.atom) : std::nullopt;
-      changes = changes || other;
-      product = mul(product, other ? *other : atom_power(f.atom, f.exponent));
-    }
-    return changes ? sum(bound, product) : lift_sum(bound, m);
+    const Nf body = monomial(mono(m), 1),
+             other = with_factors(body, [&](const Factor&f) {
+               const bool inside = f.exponent.is_one() && mentions_any(atom_vars[f.atom], bound);
+               return inside ? without_offset(f.atom) : std::nullopt;
+             });
+    return other != body ? sum(bound, other) : lift_sum(bound, m);
   });
 }
 
