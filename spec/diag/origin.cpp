@@ -1,5 +1,6 @@
 #include "spec/diag/origin.h"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +11,7 @@ namespace shardproof {
 namespace {
 
 constexpr uintmax_t largest = 16 << 20;  ///< bytes of a file that is shown
+constexpr size_t longest = 5000;         ///< bytes of an origin: a path has at most 4,096
 
 /// A number at the end of `text`, which is removed, with the `:` or `-` before it.
 std::optional<int> last_number(std::string_view& text, char before) {
@@ -38,6 +40,7 @@ std::string read(const std::filesystem::path& path) {
 }  // namespace
 
 std::optional<Origin> origin_of(std::string_view line) {
+  line.remove_prefix(line.size() - std::min(line.size(), longest));
   const size_t mark = line.rfind("#@ ");
   if (mark == std::string_view::npos) return std::nullopt;
   std::string_view text = line.substr(mark + 3);

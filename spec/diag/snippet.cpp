@@ -48,7 +48,7 @@ class Lines {
   }
 
  private:
-  static constexpr size_t most = 1 << 14;  ///< bytes
+  static constexpr size_t most = 1 << 12;  ///< bytes
   /// The first byte of the part that is shown.
   size_t first(int number) const {
     const auto seen = seen_.find(number);

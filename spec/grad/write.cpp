@@ -28,17 +28,23 @@ Writer::Writer(const ir::Program& program, std::set<Name> taken) : program_(prog
   taken_[nullptr] = std::move(taken);
 }
 
-void Writer::need(Ref ref, const Block* user) {
-  Node& node = *ref.node;
-  const bool first = uses_[ref] == 0;
-  uses_[ref] += node.block == user ? 1 : 2;
-  auto* scan = std::get_if<ScanText>(&node.op);
-  if (scan && first && ref.result >= scan->carries.size())
-    need(scan->emit[ref.result - scan->carries.size()], scan->body);
-  if (!live_.insert(&node).second) return;
-  for (Ref operand : node.operands) need(operand, node.block);
-  if (!scan) return;
-  for (Ref next : scan->next) need(next, scan->body);
+/// A list of what is open, no calls: a long chain would end the stack.
+void Writer::need(Ref wanted, const Block* from) {
+  std::vector<std::pair<Ref, const Block*>> open{{wanted, from}};
+  while (!open.empty()) {
+    const auto [ref, user] = open.back();
+    open.pop_back();
+    Node& node = *ref.node;
+    const bool first = uses_[ref] == 0;
+    uses_[ref] += node.block == user ? 1 : 2;
+    auto* scan = std::get_if<ScanText>(&node.op);
+    if (scan && first && ref.result >= scan->carries.size())
+      open.emplace_back(scan->emit[ref.result - scan->carries.size()], scan->body);
+    if (!live_.insert(&node).second) continue;
+    for (Ref operand : node.operands) open.emplace_back(operand, node.block);
+    if (!scan) continue;
+    for (Ref next : scan->next) open.emplace_back(next, scan->body);
+  }
 }
 
 Name Writer::unique(const Name& wanted, const Block* block) {
