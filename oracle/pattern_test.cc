@@ -66,9 +66,9 @@ ir::Program program_of(const Case& each) {
   if (each.left.empty()) return program;
   ir::Function& f = program.functions.back();
   for (ir::Instr& instr : f.body.instrs) {
-    const ir::Pattern* found = ir::pattern_of(instr.op);
+    ir::Pattern* found = ir::pattern_of(instr.op);
     if (!found) continue;
-    ir::Pattern& pattern = const_cast<ir::Pattern&>(*found);
+    ir::Pattern& pattern = *found;
     pattern.left.clear();
     for (const auto& left : each.left) pattern.left.push_back(shape(left));
     pattern.right = shape(each.right);
@@ -648,9 +648,9 @@ TEST(Pattern, at_random_never_reads_beyond) {
       ir::Function& function = program.functions[f];
       const auto inputs = random_inputs(program, f, sizes, 2, random);
       for (ir::Instr& instr : function.body.instrs) {
-        const ir::Pattern* found = ir::pattern_of(instr.op);
+        ir::Pattern* found = ir::pattern_of(instr.op);
         if (!found) continue;
-        ir::Pattern& pattern = const_cast<ir::Pattern&>(*found);
+        ir::Pattern& pattern = *found;
         pattern.inferred = random() % 3 == 0;
         for (Shape& left : pattern.left)
           for (Split& split : left.dims)

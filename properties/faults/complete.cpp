@@ -26,8 +26,6 @@ bool same_axes(const Shape& a, const Shape& b) {
                     [](const Split& x, const Split& y) { return x.axes == y.axes; });
 }
 
-ir::Pattern* pattern_in(ir::Op& op) { return const_cast<ir::Pattern*>(ir::pattern_of(op)); }
-
 ir::Created* created_in(ir::Op& op) {
   return std::visit(
       [](auto& each) -> ir::Created* {
@@ -152,7 +150,7 @@ class Completer {
       const ir::Pattern other = applied(action_of(op->pattern), operand, op->pattern);
       take_axes(op->pattern.left[0], other.left[0]);
       take_axes(op->pattern.right, other.right);
-    } else if (ir::Pattern* pattern = pattern_in(instr.op); pattern && !pattern->inferred) {
+    } else if (ir::Pattern* pattern = ir::pattern_of(instr.op); pattern && !pattern->inferred) {
       rewrite(instr, *pattern);
     }
   }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "spec/ir/program.h"
+#include "spec/ir/walk.h"
 
 namespace shardproof::faults {
 
@@ -47,13 +47,7 @@ struct Fault {
   ir::ValueId value = ir::no_value;  ///< what stands there instead
 };
 
-/// A body that shares nothing with the original.
-ir::Block deep_copy(const ir::Block& block);
-
 /// The function with the fault in it, otherwise as it was.
 ir::Function planted(const ir::Function& function, const Fault& fault);
-
-/// The body of a loop, or null.
-ir::Block* body_of(ir::Op& op);
 
 }  // namespace shardproof::faults

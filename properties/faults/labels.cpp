@@ -29,13 +29,11 @@ std::vector<Dim> dims_of(const ir::Pattern& pattern) {
   return dims;
 }
 
-ir::Pattern* pattern_in(ir::Op& op) { return const_cast<ir::Pattern*>(ir::pattern_of(op)); }
-
 /// An exchange that the language refuses is no fault, and neither is one of names alone.
 void exchange_in(const Ground& ground, const Site& site, size_t operand, const Dim& a, const Dim& b,
                  Faults& faults) {
   ir::Op op = site.instr->op;
-  ir::Pattern& pattern = *pattern_in(op);
+  ir::Pattern& pattern = *ir::pattern_of(op);
   if (!has(pattern.left[operand], a) && !has(pattern.left[operand], b)) return;
   const ir::Indices before = pattern.indices;
   exchange(pattern.left[operand], a, b);

@@ -24,27 +24,6 @@ const char* to_string(Family family) {
   return names[static_cast<size_t>(family)];
 }
 
-ir::Block* body_of(ir::Op& op) {
-  return std::visit(
-      [](auto& each) -> ir::Block* {
-        if constexpr (requires { each.body; }) return each.body.get();
-        return nullptr;
-      },
-      op);
-}
-
-ir::Block deep_copy(const ir::Block& block) {
-  ir::Block copy = block;
-  for (ir::Instr& instr : copy.instrs)
-    std::visit(
-        [](auto& op) {
-          if constexpr (requires { op.body; })
-            op.body = std::make_shared<ir::Block>(deep_copy(*op.body));
-        },
-        instr.op);
-  return copy;
-}
-
 namespace {
 
 class Planter {

@@ -57,7 +57,7 @@ std::string product(const std::vector<std::string>& factors) {
 }
 
 /// `x` divided by the factor.
-std::string divided(const std::string& x, const Factor& factor) {
+std::string quotient(const std::string& x, const Factor& factor) {
   const bool sum = x.find(" + ") != x.npos || x.find(" - ") != x.npos;
   std::string text = sum ? "(" + x + ")" : x;
   for (const std::string& each : factor.below) text += " * " + each;
@@ -124,13 +124,13 @@ std::vector<Fix> fixes_of_factor(const Sources& sources, const Diagnostic& error
       for (const Edit& edit : left_out(sources, lines_of(sources, error.range), size))
         add("leave out `" + size + "`", edit);
   const std::string text(sources.text(error.range));
-  const std::string by = divided("1", *factor);
+  const std::string by = quotient("1", *factor);
   if (text.starts_with("each "))
     for (const Edit& edit : scaled_arguments(sources, error.range, by))
       add("scale it by " + by, edit);
   else
     add(factor->negative ? "change its sign" : "scale it by " + by,
-        {error.range, divided(text, *factor)});
+        {error.range, quotient(text, *factor)});
   return fixes;
 }
 

@@ -33,17 +33,17 @@ std::vector<Name> only_in(const Calls& own, const Calls& other) {
   return names;
 }
 
-using Numbers = std::map<ir::ValueId, const ir::Number*>;
+using NumberOps = std::map<ir::ValueId, const ir::Number*>;
 
-Numbers numbers_of(const ir::Function& function) {
-  Numbers numbers;
+NumberOps numbers_of(const ir::Function& function) {
+  NumberOps numbers;
   for_each_instr(function.body, [&](const ir::Instr& instr) {
     if (auto* number = std::get_if<ir::Number>(&instr.op)) numbers[instr.results.at(0)] = number;
   });
   return numbers;
 }
 
-std::map<Name, const ir::Number*> arguments_of(const Numbers& numbers,
+std::map<Name, const ir::Number*> arguments_of(const NumberOps& numbers,
                                                const ir::LibraryCall& call) {
   std::map<Name, const ir::Number*> found;
   for (const auto* arguments : {&call.arguments, &call.defaults})
@@ -69,7 +69,7 @@ std::vector<std::string> calls_that_differ(const ir::Program& program, size_t pl
   else if (missing.empty() && extra.size() == 1)
     found.push_back(in_plan + " calls " + extra[0] + ", " + in_model + " does not");
   constexpr size_t most = 4;
-  const Numbers own_numbers = numbers_of(own), model_numbers = numbers_of(model);
+  const NumberOps own_numbers = numbers_of(own), model_numbers = numbers_of(model);
   for (const auto& [name, calls] : mine) {
     const auto other = theirs.find(name);
     if (other == theirs.end() || other->second.size() != calls.size()) continue;

@@ -12,9 +12,7 @@ namespace planted_elaboration_test {
 
 using Fault = elaborate::PlantedFault::Fault;
 
-ir::Indices& indices_of(ir::Op& op) {
-  return const_cast<ir::Pattern*>(ir::pattern_of(op))->indices;
-}
+ir::Indices& indices_of(ir::Op& op) { return ir::pattern_of(op)->indices; }
 
 std::string answer(const std::string& text, const Fault& fault) {
   const elaborate::PlantedFault planted(fault);

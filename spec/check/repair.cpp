@@ -18,18 +18,6 @@ bool inside(const SourceRange& own, const SourceRange& around) {
   return own.file == around.file && around.begin <= own.begin && own.end <= around.end;
 }
 
-ir::Block copy(const ir::Block& block) {
-  ir::Block result = block;
-  for (ir::Instr& instr : result.instrs)
-    std::visit(
-        [](auto& op) {
-          if constexpr (requires { op.body; })
-            if (op.body) op.body = std::make_shared<ir::Block>(copy(*op.body));
-        },
-        instr.op);
-  return result;
-}
-
 /// The plan, whose blocks are its own, and what it reaches.
 ir::Program own_copy(const ir::Program& program, size_t plan) {
   std::set<size_t> reached{plan};
@@ -37,7 +25,7 @@ ir::Program own_copy(const ir::Program& program, size_t plan) {
   ir::Program result = ir::without_functions(program);
   result.functions.resize(program.functions.size());
   for (const size_t f : reached) result.functions[f] = program.functions[f];
-  result.functions[plan].body = copy(program.functions[plan].body);
+  result.functions[plan].body = deep_copy(program.functions[plan].body);
   return result;
 }
 
@@ -121,8 +109,7 @@ class Search {
       const bool may_be_wrong = std::any_of(results.begin(), results.end(), [&](ValueId v) {
         return v != ir::no_value && suspect(v);
       });
-      if (const ir::Block* body = body_of(block.instrs[i].op))
-        walk(const_cast<ir::Block&>(*body), scope, may_be_wrong);  // of `own_copy`
+      if (ir::Block* body = body_of(block.instrs[i].op)) walk(*body, scope, may_be_wrong);
       if (may_be_wrong && shown(block.instrs[i])) at(block, i, scope);
       const bool read = std::any_of(results.begin(), results.end(), [&](ValueId v) {
         return search_.read_by_suspects.contains(v);

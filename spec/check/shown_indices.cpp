@@ -10,7 +10,7 @@
 namespace shardproof {
 namespace {
 
-using Numbers = std::map<std::string, std::set<size_t>>;  ///< by dim; F' has the number 1
+using NumbersOfDims = std::map<std::string, std::set<size_t>>;  ///< F' has the number 1
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
@@ -29,7 +29,7 @@ void for_each_index(const std::string& text, const Visit& visit) {
   }
 }
 
-std::string numbered(const std::string& text, const Numbers& numbers) {
+std::string numbered(const std::string& text, const NumbersOfDims& numbers) {
   std::string result;
   size_t copied = 0;
   for_each_index(text, [&](const std::string& dim, size_t number, size_t begin, size_t end) {
@@ -45,7 +45,7 @@ std::string numbered(const std::string& text, const Numbers& numbers) {
 
 void number_indices(std::vector<Diagnostic>& diagnostics) {
   for (Diagnostic& diagnostic : diagnostics) {
-    Numbers numbers;
+    NumbersOfDims numbers;
     const std::vector<std::string*> texts = texts_of(diagnostic);
     for (const std::string* text : texts)
       for_each_index(*text, [&](const std::string& dim, size_t number, size_t, size_t) {

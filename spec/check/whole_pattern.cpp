@@ -16,7 +16,7 @@ std::optional<FixHint> all_types_of_pattern(const ir::Program& program, const ir
                                             const std::vector<Operand>& operands) {
   if (std::holds_alternative<ir::Collective>(op)) return std::nullopt;
   ir::Op changed = op;
-  auto* pattern = const_cast<ir::Pattern*>(ir::pattern_of(changed));
+  ir::Pattern* pattern = ir::pattern_of(changed);
   if (!pattern || pattern->inferred || pattern->left_inferred ||
       pattern->left.size() > operands.size())
     return std::nullopt;

@@ -9,7 +9,7 @@
 namespace shardproof::denote {
 namespace {
 
-constexpr int64_t small = 4;         ///< a declared size up to this is kept
+constexpr int64_t small_size = 4;    ///< a declared size up to this is kept
 constexpr int64_t most_devices = 9;  ///< largest mesh to try
 constexpr size_t most_meshes = 256;  ///< number of meshes to try, fewest devices first
 
@@ -33,7 +33,7 @@ class FreeDims {
     auto found = program_.dims.find(name);
     if (found != program_.dims.end() && found->second.size) {
       if (add_all(*found->second.size, shards)) return;
-      if (program_.size(Dim{{name}}, {}) <= small) return;
+      if (program_.size(Dim{{name}}, {}) <= small_size) return;
       found->second.size.reset();
     }
     int64_t& least = least_.emplace(name, 1).first->second;
@@ -60,7 +60,7 @@ std::vector<Sizes> meshes(const ir::Program& program, const std::vector<Axis>& a
   for (const Axis& axis : axes) {
     auto found = program.axes.find(axis);
     std::vector<int64_t> options{1, 2, 3};
-    if (found != program.axes.end() && found->second.size && *found->second.size <= small)
+    if (found != program.axes.end() && found->second.size && *found->second.size <= small_size)
       options = {*found->second.size};
     std::vector<Sizes> longer;
     for (const Sizes& mesh : result)

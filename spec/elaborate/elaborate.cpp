@@ -456,13 +456,11 @@ struct Elaborator {
   void operator()(Op&) const {}
 };
 
-ir::Pattern* pattern_in(ir::Op& op) { return const_cast<ir::Pattern*>(ir::pattern_of(op)); }
-
 }  // namespace
 
 std::optional<Problem> elaborate(const ir::Program& program, ir::Op& op,
                                  const std::vector<Shape>& operands) {
-  ir::Pattern* pattern = pattern_in(op);
+  ir::Pattern* pattern = ir::pattern_of(op);
   if (!pattern) return {};
   for (size_t i = 0; i < pattern->left.size() && i < operands.size(); ++i)
     if (auto problem = regroup(program, *pattern, i, operands[i])) return problem;

@@ -275,7 +275,7 @@ ir::Indices unchanged(const ir::Program& program, const Shape& operand) {
 
 bool write_names(ir::Program& dims, ir::Op& op, const ir::Indices& in,
                  const std::vector<Shape>& operands, const Shape& right) {
-  ir::Pattern& pattern = *const_cast<ir::Pattern*>(ir::pattern_of(op));
+  ir::Pattern& pattern = *ir::pattern_of(op);
   pattern.inferred = pattern.left_inferred = false;
   pattern.whole.clear();
   if (std::holds_alternative<ir::Rearrange>(op)) {  // it may rename on the right

@@ -7,7 +7,7 @@ namespace shardproof::grad {
 namespace {
 
 // How tight an expression binds: or, and, not, compare, sum, term, unary, atom.
-enum Level { is_or, is_and, is_not, compares, adds, multiplies, negates, atom = 9 };
+enum Level { is_or, is_and, is_not, is_comparison, is_sum, is_product, is_negation, atom = 9 };
 
 Level level_of(ir::Binds binds) {
   switch (binds) {
@@ -16,11 +16,11 @@ Level level_of(ir::Binds binds) {
     case ir::Binds::conjunctions:
       return is_and;
     case ir::Binds::comparisons:
-      return compares;
+      return is_comparison;
     case ir::Binds::sums:
-      return adds;
+      return is_sum;
     case ir::Binds::products:
-      return multiplies;
+      return is_product;
     case ir::Binds::call:
       break;
   }
@@ -172,20 +172,22 @@ class Writer::OpText {
         op_);
   }
 
-  Text operator()(const ir::Number& op) { return {op.text, op.text[0] == '-' ? negates : atom}; }
+  Text operator()(const ir::Number& op) {
+    return {op.text, op.text[0] == '-' ? is_negation : atom};
+  }
   Text operator()(const ir::SizeOf& op) {
     return {"|" + (op.axis ? op.name : w_.dim(Dim{{op.name}})) + "|", atom};
   }
   Text operator()(const ir::Unary& op) {
-    if (op.fn == ir::UnaryFn::neg) return {"-" + w_.operand(node_.operands[0], atom), negates};
+    if (op.fn == ir::UnaryFn::neg) return {"-" + w_.operand(node_.operands[0], atom), is_negation};
     if (op.fn == ir::UnaryFn::logical_not)
-      return {"not " + w_.operand(node_.operands[0], compares), is_not};
+      return {"not " + w_.operand(node_.operands[0], is_comparison), is_not};
     return plain();
   }
   Text operator()(const ir::Binary& op) {
     const Level level = level_of(binds(op.fn));
     if (level == atom) return plain();
-    const int left = level == compares ? adds : level, right = level + 1;
+    const int left = level == is_comparison ? is_sum : level, right = level + 1;
     return {w_.operand(node_.operands[0], left) + " " + ir::name_of(op_) + " " +
                 w_.operand(node_.operands[1], right),
             level};
@@ -219,14 +221,14 @@ class Writer::OpText {
     for (const Ref& each : node_.operands) {
       Shape to = type_of(each);
       to.marks.insert(op.marks.begin(), op.marks.end());
-      const std::string summand = w_.operand(each, adds + 1);
+      const std::string summand = w_.operand(each, is_sum + 1);
       text += text.empty() ? "" : " + ";
       text += to == type_of(each)
                   ? summand
                   : "zero_nonroot(" + quoted(w_.shape(type_of(each)) + " -> " + w_.shape(to)) +
                         ", " + w_.operand(each, 0) + ")";
     }
-    return {text, node_.operands.size() > 1 ? int{adds} : int{atom}};
+    return {text, node_.operands.size() > 1 ? int{is_sum} : int{atom}};
   }
   Text operator()(const ir::Entry&) {
     return {w_.operand(node_.operands[0], atom) + "[" + arg(1) + "]", atom};

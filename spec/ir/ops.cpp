@@ -1,5 +1,7 @@
 #include "spec/ir/ops.h"
 
+#include <utility>
+
 #include <type_traits>
 
 namespace shardproof::ir {
@@ -95,5 +97,7 @@ const Pattern* pattern_of(const Op& op) {
       },
       op);
 }
+
+Pattern* pattern_of(Op& op) { return const_cast<Pattern*>(pattern_of(std::as_const(op))); }
 
 }  // namespace shardproof::ir

@@ -233,5 +233,6 @@ struct Op : AnyOp {
 
 const char* name_of(const Op& op);  ///< as written: "einsum", "psum_scatter", "+", "exp", "scan"
 const Pattern* pattern_of(const Op& op);  ///< null for an op without one
+Pattern* pattern_of(Op& op);
 
 }  // namespace shardproof::ir

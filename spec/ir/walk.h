@@ -2,6 +2,7 @@
 // Visits the instructions of a function, including loop bodies, and the functions that it reaches.
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "spec/ir/program.h"
 
@@ -14,6 +15,21 @@ inline const ir::Block* body_of(const ir::Op& op) {
         return nullptr;
       },
       op);
+}
+
+inline ir::Block* body_of(ir::Op& op) { return const_cast<ir::Block*>(body_of(std::as_const(op))); }
+
+/// A block whose loops have bodies of their own: instructions of a copied block share them.
+inline ir::Block deep_copy(const ir::Block& block) {
+  ir::Block copy = block;
+  for (ir::Instr& instr : copy.instrs)
+    std::visit(
+        [](auto& op) {
+          if constexpr (requires { op.body; })
+            if (op.body) op.body = std::make_shared<ir::Block>(deep_copy(*op.body));
+        },
+        instr.op);
+  return copy;
 }
 
 inline const ir::Created* created_of(const ir::Op& op) {

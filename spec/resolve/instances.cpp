@@ -13,7 +13,7 @@
 namespace shardproof::resolution {
 namespace {
 
-constexpr size_t deepest_call = 40;
+constexpr size_t deepest_instance = 40;
 
 }  // namespace
 
@@ -98,7 +98,7 @@ bool Instantiation::allowed() {
     return false;
   }
   const Instance* outer = body_.scope->instance;
-  if (outer && outer->through.size() >= deepest_call) {
+  if (outer && outer->through.size() >= deepest_instance) {
     body_.error("E0007", site_.range, "generic functions call each other too deeply");
     return false;
   }

@@ -9,7 +9,7 @@
 namespace shardproof::resolution {
 namespace {
 
-using Kind = syntax::Loop::Kind;
+using LoopKind = syntax::Loop::Kind;
 
 class LoopReader {
  public:
@@ -18,10 +18,11 @@ class LoopReader {
   std::vector<Values> run() {
     if (!allowed() || !read_dims()) return unknown_result_of(loop_.carries.size());
     for (const syntax::Carry& carry : loop_.carries) start(carry);
-    if (loop_.kind == Kind::ring && !block_dim()) return unknown_result_of(loop_.carries.size());
+    if (loop_.kind == LoopKind::ring && !block_dim())
+      return unknown_result_of(loop_.carries.size());
     auto block = read_body();
-    if (loop_.kind == Kind::ring) body_.scope->dims.erase(loop_.block_dim);
-    if (loop_.kind == Kind::pipeline) {
+    if (loop_.kind == LoopKind::ring) body_.scope->dims.erase(loop_.block_dim);
+    if (loop_.kind == LoopKind::pipeline) {
       one_stages(*block);
       check_schedule(*block);
     }
@@ -34,26 +35,26 @@ class LoopReader {
   }
 
   bool allowed() {
-    if (loop_.kind == Kind::scan) return true;
+    if (loop_.kind == LoopKind::scan) return true;
     if (!body_.scope->is_plan) {
       body_.error("E0109", loop_.range, "only a plan has pipelines and rings; a fn has `scan`");
       return false;
     }
     body_.function.uses_loops_undecided = true;
-    const bool in_pipeline = body_.loop && body_.loop->kind == Kind::pipeline;
-    if (loop_.kind == Kind::stages && !in_pipeline) {
+    const bool in_pipeline = body_.loop && body_.loop->kind == LoopKind::pipeline;
+    if (loop_.kind == LoopKind::stages && !in_pipeline) {
       body_.error("E0109", loop_.range, "`stages` is only allowed in a pipeline");
       return false;
     }
-    if (loop_.kind == Kind::pipeline && body_.loop) {
+    if (loop_.kind == LoopKind::pipeline && body_.loop) {
       body_.error("E0109", loop_.range, "a pipeline inside a loop");
       return false;
     }
-    return loop_.kind == Kind::scan || loop_.kind == Kind::stages || axis_known();
+    return loop_.kind == LoopKind::scan || loop_.kind == LoopKind::stages || axis_known();
   }
 
   bool axis_known() {
-    if (loop_.kind == Kind::pipeline) read_schedule();
+    if (loop_.kind == LoopKind::pipeline) read_schedule();
     if (body_.file().axes.count(loop_.axis)) return true;
     body_.world.unknown("axis", loop_.axis, loop_.range, keys(body_.file().axes));
     return false;
@@ -215,7 +216,7 @@ class LoopReader {
     Binding* binding = body_.find(loop_.variables[i]);
     if (!binding || binding->values.leaf != index) return;
     binding->loop_dim = dims_[i];
-    if (loop_.kind == Kind::ring) binding->ring_block = block_;
+    if (loop_.kind == LoopKind::ring) binding->ring_block = block_;
   }
 
   void close(ir::Block& block, LoopScope& scope) {
@@ -231,11 +232,11 @@ class LoopReader {
 
   ir::Op op(ir::BlockPtr block) const {
     switch (loop_.kind) {
-      case Kind::scan:
+      case LoopKind::scan:
         return ir::Scan{dims_[0], loop_.reverse, std::move(block)};
-      case Kind::ring:
+      case LoopKind::ring:
         return ir::Ring{Split{dims_[0], {loop_.axis}}, block_, std::move(block)};
-      case Kind::pipeline:
+      case LoopKind::pipeline:
         return ir::Pipeline{dims_[0],
                             loop_.axis,
                             schedule_ ? schedule_key(body_.world, *schedule_) : loop_.schedule,
@@ -243,7 +244,7 @@ class LoopReader {
                             run_up_to_,
                             own_chunks_,
                             std::move(block)};
-      case Kind::stages:
+      case LoopKind::stages:
         break;
     }
     return ir::Stages{dims_, std::move(block)};
@@ -252,7 +253,7 @@ class LoopReader {
   ir::ValueId stacked(ir::ValueId id) {
     if (id == ir::no_value) return id;
     Type type = body_.type(id);
-    if (loop_.kind == Kind::ring) {
+    if (loop_.kind == LoopKind::ring) {
       for (Split& split : type.dims)
         if (split.dim == block_) split.dim = dims_[0];
     } else {

@@ -4,8 +4,6 @@
 
 namespace shardproof::rules {
 
-static bool copy(State state) { return state == State::R || state == State::I; }
-
 void all_reduce(Application& app, ir::Applied applied) {
   const Moved axes = moved(app);
   if (!axes.removed.empty()) no_sum(app, axes.removed.front());
@@ -15,7 +13,7 @@ void all_reduce(Application& app, ir::Applied applied) {
                  "leaves its own part");
   std::vector<Axis> acted;
   for (const auto& [axis, mark] : app.pattern.left[0].marks) {
-    if (mark != Mark::I && copy(after(app, axis))) acted.push_back(axis);
+    if (mark != Mark::I && is_copy(after(app, axis))) acted.push_back(axis);
     if (mark == Mark::I && after(app, axis) != before(app, axis)) no_sum(app, axis);
   }
   need_bystanders(app, acted);

@@ -10,6 +10,8 @@ namespace shardproof::rules {
 
 /// State of a value on one mesh axis.
 enum class State { R, I, U, Max, S };
+/// The same value on each device.
+inline bool is_copy(State state) { return state == State::R || state == State::I; }
 
 /// Thrown by a rule, caught by apply_rule.
 struct Refused {

@@ -103,8 +103,7 @@ void need_bystanders(const Application& app, const std::vector<Axis>& acted) {
                     .label = difference(app.program, kept, app.pattern.right),
                     .fixes = instead(app, 0, app.pattern.right),
                     .axes = {axis},
-                    .gradient_only =
-                        (was == State::R || was == State::I) && (is == State::R || is == State::I)};
+                    .gradient_only = is_copy(was) && is_copy(is)};
     refusal.fixes.push_back({.kind = FixHint::Kind::replace_pattern,
                              .text = pattern_text(app, corrected),
                              .message = app.name + " leaves " + axis + " as it is"});

@@ -48,8 +48,6 @@ struct Choice {
   int cost;
 };
 
-bool copy(State state) { return state == State::R || state == State::I; }
-
 template <class Axes, class Test>
 bool all(const Axes& axes, Test test) {
   return !axes.empty() && std::all_of(axes.begin(), axes.end(), test);
@@ -64,8 +62,8 @@ std::optional<Choice> choose(const Shape& from, const Shape& to) {
   auto becomes = [&](State wanted) {
     return [&to, wanted](const Axis& axis) { return state(to, axis) == wanted; };
   };
-  auto was_copy = [&](const Axis& axis) { return copy(state(from, axis)); };
-  auto becomes_copy = [&](const Axis& axis) { return copy(state(to, axis)); };
+  auto was_copy = [&](const Axis& axis) { return is_copy(state(from, axis)); };
+  auto becomes_copy = [&](const Axis& axis) { return is_copy(state(to, axis)); };
   if (change.added.empty() && change.removed.empty()) {
     if (all(change.marks, becomes_copy) &&
         (all(change.marks, was(State::U)) || all(change.marks, was(State::Max))))

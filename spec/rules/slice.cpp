@@ -11,7 +11,7 @@ void slice(Application& app) {
   if (!axes.removed.empty()) not_its_work(app, axes.removed, does);
   for (const Axis& axis : axes.added) {
     const State state = before(app, axis);
-    if (state == State::R || state == State::I) continue;
+    if (is_copy(state)) continue;
     std::vector<FixHint> fixes = instead(app, 0, app.pattern.right);
     if (fixes.empty()) fixes.push_back(advice("psum_scatter adds and keeps a part"));
     fixes.push_back(reduce_operand(app, 0, {axis}));

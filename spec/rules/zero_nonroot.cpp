@@ -10,8 +10,7 @@ void zero_nonroot(Application& app) {
   if (!axes.removed.empty()) not_its_work(app, axes.removed, does);
   std::vector<Axis> acted;
   for (const auto& [axis, mark] : app.pattern.right.marks)
-    if (mark == Mark::U && (before(app, axis) == State::R || before(app, axis) == State::I))
-      acted.push_back(axis);
+    if (mark == Mark::U && is_copy(before(app, axis))) acted.push_back(axis);
   need_bystanders(app, acted);
   need_action(app, acted, does);
 }
