@@ -1,4 +1,6 @@
 // Loops, as what they mean: scans, one after the other.
+#include <numeric>
+
 #include "oracle/ops.h"
 #include "oracle/pattern.h"
 
@@ -35,16 +37,19 @@ std::vector<Index> counted(int64_t size, bool reverse = false) {
   return result;
 }
 
-// The carries, then what was emitted, stacked by the index of its step.
+// The carries, then what was emitted, stacked by the indices of its step.
 Vars finished(Site& site, const Steps& steps, const std::vector<Index>& indices) {
   Vars results = steps.carries;
   const size_t emits = site.instr.results.size() - results.size();
   for (size_t e = 0; e < emits; ++e) {
-    const Extents& shape = site.shape(results.size());
-    const int64_t entries = count(shape) / shape.at(0);
+    const Extents &shape = site.shape(results.size()), strides = row_major(shape);
     std::vector<Part> parts;
-    for (size_t s = 0; s < indices.size(); ++s)
-      parts.push_back({steps.emitted[s].at(e), positions({entries}, {1}, indices[s][0] * entries)});
+    for (size_t s = 0; s < indices.size(); ++s) {
+      const size_t last = indices[s].size() - 1;
+      const int64_t first =
+          std::inner_product(indices[s].begin(), indices[s].end(), strides.begin(), int64_t{0});
+      parts.push_back({steps.emitted[s].at(e), positions({strides.at(last)}, {1}, first)});
+    }
     results.push_back(place(site, std::move(parts), shape));
   }
   return results;
@@ -97,7 +102,7 @@ Vars apply(const ir::Stages& op, Site& site) {
       }
     indices = std::move(longer);
   }
-  return run_steps(site, *op.body, indices).carries;
+  return loop(site, *op.body, indices);
 }
 
 }  // namespace shardproof::oracle

@@ -67,8 +67,9 @@ class Piped {
         work(turn.work);
     }
     compiler_.set_place(place_);
-    for (Ref& stack : stacks_)
-      if (is_planted(RunFault::loss_on_every_stage)) stack = on_every_stage(stack);
+    if (is_planted(RunFault::loss_on_every_stage))
+      for (size_t i = 0; i < stacks_.size(); ++i)
+        if (!of_layers(i)) stacks_[i] = on_every_stage(stacks_[i]);
     for (size_t i = 0; i < stacks_.size(); ++i) site_.define(stacks_[i], i);
     return std::move(gradient_);
   }
@@ -115,12 +116,20 @@ class Piped {
            ", C = " + std::to_string(sizes_.C);
   }
 
-  /// The emitted values: the last stage writes those of all microbatches; on other stages they are
-  /// 0.
+  /// Which of the stages' emitted values the pipeline emits as its i-th.
+  std::optional<size_t> of_layers(size_t i) const {
+    const size_t carries = stages_.body->next.size();
+    for (size_t j = carries; j < instr_.results.size(); ++j)
+      if (instr_.results[j] == body_.emit[i]) return j - carries;
+    return std::nullopt;
+  }
+
+  /// The emitted values. Those of layers are written by each stage. Of others the last stage writes
+  /// those of all microbatches; on other stages they are 0.
   Ref stack(size_t i) const {
     if (!site_.wanted(i)) return {};
     const Ref to = site_.create(i);
-    if (!own_.is_last())
+    if (!own_.is_last() && !of_layers(i))
       compiler_.kernel("zeros", Zero{static_cast<size_t>(to.count()) * size_of(to.element)}, to,
                        {});
     return to;
@@ -200,7 +209,7 @@ class Piped {
       if (is_planted(RunFault::stale_activation)) std::swap(carries, stale_);
       if (carries.empty()) carries = stale_;
     }
-    if (!gradient_ || !gradient_->layers(chunk, carries)) layers(chunk.second, carries);
+    if (!gradient_ || !gradient_->layers(chunk, carries)) layers(chunk, carries);
     if (!own_.is_last() || chunk.second + 1 < sizes_.C) return give(chunk, 'F', carries);
     emit(chunk.first, carries);
     if (gradient_) inbox_['B'][chunk] = gradient_->upstream(chunk.first, carries);
@@ -226,9 +235,9 @@ class Piped {
   }
 
   /// The stage's own layers of a chunk, in order.
-  void layers(int64_t chunk, std::vector<Ref>& carries) {
+  void layers(const Chunk& chunk, std::vector<Ref>& carries) {
     const ir::Block& block = *stages_.body;
-    const std::vector<int64_t> index = own_.chunk_index(chunk);
+    const std::vector<int64_t> index = own_.chunk_index(chunk.second);
     for (size_t d = 0; d < index.size(); ++d)
       scope_.values.at(block.params.at(d)) = number(index[d]);
     for (int64_t n = 0; n < own_.layers; ++n) {
@@ -239,6 +248,11 @@ class Piped {
       compiler_.run_block(scope_, block);
       for (size_t i = 0; i < carries.size(); ++i)
         carries[i] = compiler_.ref(scope_, block.next.at(i));
+      std::vector<int64_t> at{chunk.first};
+      at.insert(at.end(), index.begin(), index.end());
+      at.push_back(n);
+      for (size_t i = 0; i < stacks_.size(); ++i)
+        if (const auto emitted = of_layers(i)) emit(i, at, block.emit.at(*emitted));
       compiler_.leave_iteration();
     }
   }
@@ -257,14 +271,20 @@ class Piped {
       if (instr_.results.at(i) != ir::no_value)
         scope_.values.at(instr_.results[i]) = in_memory(carries[i]);
     compiler_.run_block(scope_, after_.block());
-    for (size_t i = 0; i < stacks_.size(); ++i) {
-      if (!site_.wanted(i)) continue;
-      Ref to = stacks_[i];
-      to.offset += microbatch * to.strides.at(0);
+    for (size_t i = 0; i < stacks_.size(); ++i)
+      if (!of_layers(i)) emit(i, {microbatch}, body_.emit[i]);
+  }
+
+  /// Writes the value to its place in the i-th emitted value.
+  void emit(size_t i, const std::vector<int64_t>& at, ir::ValueId value) {
+    if (!site_.wanted(i)) return;
+    Ref to = stacks_[i];
+    for (const int64_t index : at) {
+      to.offset += index * to.strides.at(0);
       to.extents.erase(to.extents.begin());
       to.strides.erase(to.strides.begin());
-      compiler_.move("emit", compiler_.ref(scope_, body_.emit[i]), to);
     }
+    compiler_.move("emit", compiler_.ref(scope_, value), to);
   }
 
   const Site& site_;

@@ -37,6 +37,8 @@ Differentiated differentiate_pipeline(const Site& site, const Unit& of, const Un
   const std::string place = compiler.place();
   const ir::Instr& written = pipeline_in(of);
   const ir::Instr& stages = stages_in(written, place);
+  if (!std::get<ir::Stages>(stages.op).body->emit.empty())
+    throw PlanError("the gradient of " + plan.name + " cannot be run yet: its stages emit values");
   const std::vector<Key> own_keys(keys.begin(),
                                   keys.begin() + static_cast<std::ptrdiff_t>(plan.params.size()));
   Scope value = compiler.enter(of, site.placement(), own_keys);

@@ -335,5 +335,65 @@ TEST(Pipeline, AGradientThatWaitsForAllForwardsIsRefused) {
   }
 }
 
+/// Each layer emits what it reads: (c, n) of the model's layers, for each microbatch.
+TEST(Pipeline, EachStageHasWhatItsLayersEmit) {
+  const Program program = Program::from_text(
+      "mesh p\ndim A N X\n"
+      "fn f(x: f32[A], w: f32[X N]) -> (y: f32[A], e: f32[A X N]) {\n"
+      "y, e = scan a in A {\n"
+      "z, e = scan c in X, g: f32[] = x[a] {\n"
+      "z, e = scan n in N, h: f32[] = g { next h + w[c, n]\nemit h }\nnext z\nemit e }\n"
+      "emit z, e }\nreturn y, e }\n"
+      "plan f_p implements f(x: f32[A], w: f32[X N/p]) -> (y: f32[A]{U_p}, e: f32[A X N/p]) {\n"
+      "y, e = pipeline a in A over p by interleaved(C = |X|) {\n"
+      "z, e = stages c, n in X, N, h: f32[] = x[a] { next h + w[c, n]\nemit h }\n"
+      "emit z, e }\nreturn y, e }\n");
+  constexpr int64_t p = 2, a = 4, chunks = 3, layers = 4, own = layers / p;
+  run_on_threads(p, [&](Communicator& ranks) {
+    const DimSizes dims{{"A", a}, {"N", layers}, {"X", chunks}};
+    Plan plan = compile_plan(program, "f_p", Mesh::parse("p=2"), dims, ranks.rank());
+    LocalTensor w = plan.input(1);
+    for (int64_t c = 0; c < chunks; ++c)
+      for (int64_t n = 0; n < own; ++n)
+        w.data<float>()[c * own + n] = weight(c, ranks.rank() * own + n);
+    std::vector<LocalTensor> inputs;
+    inputs.push_back(filled(plan.input(0), 1));
+    inputs.push_back(std::move(w));
+    const std::vector<LocalTensor> out = plan.run(ranks, inputs);
+    for (int64_t m = 0; m < a; ++m) {
+      auto h = static_cast<float>((1 + m) * (1 + m) % 7);
+      for (int64_t c = 0; c < chunks; ++c)
+        for (int64_t n = 0; n < layers; ++n) {
+          if (n / own == ranks.rank()) {
+            EXPECT_EQ(out[1].data<float>()[(m * chunks + c) * own + n % own], h)
+                << m << " " << c << " " << n;
+          }
+          h += weight(c, n);
+        }
+    }
+  });
+}
+
+TEST(Pipeline, AGradientOfStagesThatEmitIsRefused) {
+  const Program program = Program::from_text(
+      "mesh p\ndim A N\n"
+      "fn f(x: f32[A], w: f32[N]) -> f32[] {\n"
+      "e = scan a in A { _h, e = scan n in N, h: f32[] = x[a] { next tanh(h * w[n])\nemit h }\n"
+      "emit e }\nreturn sum(\"A N -> \", e)\n}\n"
+      "fn g(x: f32[A], w: f32[N]) -> f32[N] { return grad(f wrt w)(x, w, 1.0) }\n"
+      "plan f_p implements f(x: f32[A], w: f32[N/p]) -> f32[]{U_p} {\n"
+      "e = pipeline a in A over p by gpipe {\n"
+      "_h, e = stages n in N, h: f32[] = x[a] { next tanh(h * w[n])\nemit h }\nemit e }\n"
+      "return sum(\"A N/p -> {U_p}\", e)\n}\n"
+      "plan g_p implements g(x: f32[A], w: f32[N/p]) -> f32[N/p] {\n"
+      "return grad(f_p wrt w)(x, w, 1.0)\n}\n");
+  try {
+    compile_plan(program, "g_p", Mesh::parse("p=1"), {{"A", 2}, {"N", 2}}, 0, {});
+    FAIL() << "it compiled";
+  } catch (const PlanError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("its stages emit values"));
+  }
+}
+
 }  // namespace
 }  // namespace shardproof

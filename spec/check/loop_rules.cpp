@@ -239,11 +239,18 @@ class Placement {
         body_(*pipeline.body) {
     for (const ir::Instr& instr : body_.instrs)
       if (auto* stages = std::get_if<ir::Stages>(&instr.op)) stages_ = stages, at_ = &instr;
+    if (at_)
+      emitted_.insert(
+          at_->results.begin() + static_cast<std::ptrdiff_t>(stages_->body->next.size()),
+          at_->results.end());
   }
 
   std::vector<Misplaced> run() {
     for_each_instr(body_, [&](const ir::Instr& instr) { check_states(instr); });
-    for (ValueId v : body_.emit) check_state(v, function_.values.at(v).range);
+    for (ValueId v : body_.emit)
+      if (!emitted_.count(v)) check_state(v, function_.values.at(v).range);
+    if (at_)
+      for (ValueId v : stages_->body->emit) check_state(v, function_.values.at(v).range);
     if (at_) check_order();
     return std::move(found_);
   }
@@ -258,17 +265,16 @@ class Placement {
     if (any) derived_.insert(instr.results.begin(), instr.results.end());
     for (ValueId v : instr.operands) check_state(v, instr.place.range);
     for (ValueId v : instr.results)
-      if (v != ir::no_value) check_state(v, instr.place.range);
+      if (v != ir::no_value && (&instr != at_ || !emitted_.count(v)))
+        check_state(v, instr.place.range);
   }
 
-  /// w.layers[n], or the w.layers[c] in w.layers[c, n].
+  /// w.layers[n], or the first entry in w.layers[c, n] and caches[a, n].
   bool is_own_entry(const ir::Instr& instr) const {
     if (!stages_ || !std::holds_alternative<ir::Entry>(instr.op) || instr.operands.size() < 2)
       return false;
-    const std::vector<ValueId>& params = stages_->body->params;
-    const auto index = std::find(params.begin(), params.end(), instr.operands[1]);
     const Type& type = types_.at(instr.operands[0]);
-    if (static_cast<size_t>(index - params.begin()) >= stages_->dims.size()) return false;
+    if (!is_index(instr.operands[1])) return false;
     if (type.marks.count(axis_)) return false;
     return std::all_of(type.dims.begin(), type.dims.end(), [&](const Split& split) {
       return !std::count(split.axes.begin(), split.axes.end(), axis_) ||
@@ -276,10 +282,19 @@ class Placement {
     });
   }
 
+  /// Of the microbatch, or of the stages.
+  bool is_index(ValueId v) const {
+    const auto layers = stages_->body->params.begin();
+    return v == body_.params.at(0) ||
+           std::find(layers, layers + static_cast<std::ptrdiff_t>(stages_->dims.size()), v) !=
+               layers + static_cast<std::ptrdiff_t>(stages_->dims.size());
+  }
+
   void check_state(ValueId v, SourceRange range) {
     const Type& type = types_.at(v);
     if (poisoned_.at(v) || !mentions(type, axis_) || derived_.count(v)) return;
     if (!told_.insert(v).second) return;
+    if (emitted_.count(v)) return emitted_by_stages(v, range);
     auto mark = type.marks.find(axis_);
     const bool copy = mark != type.marks.end() && mark->second == Mark::I;
     Refusal refusal =
@@ -291,6 +306,13 @@ class Placement {
                                        axis_ + "} there",
                                    0)
                           : advice("copy it to all stages of " + axis_ + " before the pipeline")};
+    found_.push_back({std::move(refusal), range, std::nullopt});
+  }
+
+  void emitted_by_stages(ValueId v, SourceRange range) {
+    Refusal refusal = refusal_of(v, "emitted by the stages and used");
+    refusal.label = "each stage has the values of its own layers, and no stage has the others'";
+    refusal.fixes = {advice("emit it from the pipeline too, and use it after the pipeline", 0)};
     found_.push_back({std::move(refusal), range, std::nullopt});
   }
 
@@ -355,6 +377,7 @@ class Placement {
   const ir::Block& body_;
   const ir::Stages* stages_ = nullptr;
   const ir::Instr* at_ = nullptr;
+  std::set<ValueId> emitted_;  // by the stages: the pipeline may emit them, nothing else reads them
   std::map<ValueId, const ir::Instr*> before_;
   std::set<ValueId> derived_;  // computed from a reported value
   std::set<ValueId> told_, late_;

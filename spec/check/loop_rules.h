@@ -33,8 +33,8 @@ struct Misplaced {
 };
 
 /// E0223: values in the body that are split or marked over the pipeline's axis, except entries of a
-/// stage's own layers; and values bound before `stages` that are used anywhere but in its first
-/// carries.
+/// stage's own layers, and what the stages emit where the pipeline emits it; and values bound
+/// before `stages` that are used anywhere but in its first carries.
 std::vector<Misplaced> misplaced_values(const ir::Program& program, const ir::Function& function,
                                         const std::vector<Type>& types,
                                         const std::vector<bool>& poisoned,

@@ -47,19 +47,34 @@ class Expansion {
     gathered_.clear();
     auto body = std::make_shared<ir::Block>(*pipeline.body);
     for (ir::Instr& inner : body->instrs)
-      if (auto* stages = std::get_if<ir::Stages>(&inner.op)) inner = scans(inner, *stages);
+      if (auto* stages = std::get_if<ir::Stages>(&inner.op)) {
+        const size_t carries = stages->body->next.size();
+        inner = scans(inner, *stages);
+        for (size_t i = carries; i < inner.results.size(); ++i)
+          inner.results[i] = all_layers(inner.results[i], *body);
+      }
     ir::Instr loop = instr;
     loop.op = ir::Scan{pipeline.dim, false, std::move(body)};
-    std::vector<ir::Instr> last_stage;
+    std::vector<ir::Instr> kept;
     for (ValueId& result : loop.results)
       if (result != ir::no_value && is_on(types_.at(result), axis_)) {
         const ValueId whole = value_of(off_axis(types_[result], axis_), "");
-        last_stage.push_back(collective(ir::CollectiveFn::zero_nonroot, whole, result));
+        const bool own_layers = !types_[result].marks.count(axis_);
+        kept.push_back(collective(
+            own_layers ? ir::CollectiveFn::slice : ir::CollectiveFn::zero_nonroot, whole, result));
         result = whole;
       }
     for (ir::Instr& gather : gathers_) out.push_back(std::move(gather));
     out.push_back(std::move(loop));
-    for (ir::Instr& each : last_stage) out.push_back(std::move(each));
+    for (ir::Instr& each : kept) out.push_back(std::move(each));
+  }
+
+  /// What the stages emit, of all stages: the body's `emit` reads it.
+  ValueId all_layers(ValueId emitted, ir::Block& body) {
+    if (emitted == ir::no_value) return emitted;
+    const ValueId result = value_of(off_axis(types_.at(emitted), axis_), "");
+    std::replace(body.emit.begin(), body.emit.end(), emitted, result);
+    return result;
   }
 
   /// One scan per dim; the last dim is the innermost loop.
@@ -81,6 +96,12 @@ class Expansion {
         inner.operands.push_back(outer->params.back());
         outer->next.push_back(value_of(types_[params[i]], ""));
         inner.results.push_back(outer->next.back());
+      }
+      for (ValueId each : block->emit) {
+        Type layers = types_[each];
+        layers.dims.insert(layers.dims.begin(), Split{stages.dims[d], {}});
+        outer->emit.push_back(value_of(layers, ""));
+        inner.results.push_back(outer->emit.back());
       }
       inner.op = ir::Scan{stages.dims[d], false, std::move(block)};
       outer->instrs.push_back(std::move(inner));

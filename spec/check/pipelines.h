@@ -9,9 +9,10 @@ namespace shardproof {
 bool has_pipeline(const ir::Function& function);
 
 /// Replaces the pipelines in `function`'s body by their meaning and keeps the original: layers are
-/// gathered before the scans, and an emitted value goes through `zero_nonroot`, which makes it
-/// {U_p}. Gradients are per stage: N/p of layers, {U_p} for values that several stages read.
-/// `types`: those of its values, accepted by the rules; appends those of new values.
+/// gathered before the scans. What the stages emit is sliced to a stage's own layers; any other
+/// emitted value goes through `zero_nonroot`, which makes it {U_p}. Gradients are per stage: N/p of
+/// layers, {U_p} for values that several stages read. `types`: those of its values, accepted by the
+/// rules; appends those of new values.
 void expand_pipelines(const ir::Program& program, ir::Function& function, std::vector<Type>& types);
 
 /// The sizes at which the schedules of the function's pipelines were run.

@@ -441,13 +441,24 @@ class Walker {
       error.notes.push_back({value.range, "this is the value"});
   }
 
-  /// An emitted value with the loop's dim in front. In a pipeline it exists on the last stage only.
-  static Type stacked(const ir::Instr& instr, const Type& emitted, const Type& resolved) {
+  /// An emitted value with the loop's dims in front. Each stage of a pipeline has the values of its
+  /// own layers; any other emitted value exists on the last stage only.
+  Type stacked(const ir::Instr& instr, const Type& emitted, const Type& resolved) const {
+    const auto* stages = std::get_if<ir::Stages>(&instr.op);
     Type result = emitted;
-    if (!resolved.dims.empty() && resolved.dims.size() == emitted.dims.size() + 1)
-      result.dims.insert(result.dims.begin(), Split{resolved.dims[0].dim, {}});
-    if (auto* pipeline = std::get_if<ir::Pipeline>(&instr.op))
-      result.marks[pipeline->axis] = Mark::U;
+    const size_t steps = stages ? stages->dims.size() : 1;
+    if (resolved.dims.size() == emitted.dims.size() + steps)
+      for (size_t i = steps; i-- > 0;)
+        result.dims.insert(result.dims.begin(), Split{resolved.dims[i].dim, {}});
+    if (stages) {
+      result.dims.at(steps - 1).axes = {pipeline_axis()};
+      return without_unit_axes(program_, result);
+    }
+    if (auto* pipeline = std::get_if<ir::Pipeline>(&instr.op)) {
+      const std::vector<Axis> split = split_axes(result);
+      if (!std::count(split.begin(), split.end(), pipeline->axis))
+        result.marks[pipeline->axis] = Mark::U;
+    }
     return result;
   }
 

@@ -257,7 +257,9 @@ class LoopReader {
       for (Split& split : type.dims)
         if (split.dim == block_) split.dim = dims_[0];
     } else {
-      type.dims.insert(type.dims.begin(), Split{dims_[0], {}});
+      std::vector<Split> steps;
+      for (const Dim& dim : dims_) steps.push_back(Split{dim, {}});
+      type.dims.insert(type.dims.begin(), steps.begin(), steps.end());
     }
     return body_.add_value(type, loop_.range);
   }

@@ -146,9 +146,7 @@ class StatementReader {
 
   void operator()(const syntax::Emit& node) {
     LoopScope* loop = body_.loop;
-    if (!loop || loop->kind == syntax::Loop::Kind::stages)
-      return (void)body_.error("E0109", statement_,
-                               "`emit` is only allowed in a scan, a ring or a pipeline");
+    if (!loop) return (void)body_.error("E0109", statement_, "`emit` is only allowed in a loop");
     for (Values& values : body_.all(node.values)) loop->emitted.push_back(std::move(values));
     if (loop->carries.empty()) body_.block->next_range = statement_;  // there is no `next`
   }
