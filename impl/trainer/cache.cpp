@@ -194,8 +194,8 @@ size_t cache_plan(const Program& program, const std::vector<Name>& state) {
   std::vector<size_t> found;
   for (size_t i = 0; i < resolved.functions.size(); ++i) {
     const ir::Function& each = resolved.functions[i];
-    if (each.kind == ir::Function::Kind::plan && !each.imported && cache_roles(each, state))
-      found.push_back(i);
+    const bool own = each.kind == ir::Function::Kind::plan && !each.imported && !each.made_for_pads;
+    if (own && cache_roles(each, state)) found.push_back(i);
   }
   if (found.size() == 1) return found[0];
   throw PlanError(found.empty() ? "no plan extends a cache: parameters of the state, ids, at, a "
