@@ -132,11 +132,12 @@ Nf Engine::rebuild(Op op, const VarSet& binders, Nf body) {
       return step(body);
     case Op::poly:
       return body;
+    case Op::sealed:
+      return seal(body);
     case Op::leaf:
     case Op::iota:
     case Op::symbol:
     case Op::lambda:
-    case Op::sealed:
       break;
   }
   return lift(op, binders, body);

@@ -101,5 +101,20 @@ TEST(Products, AValueIsComparedWithASize) {
   EXPECT_TRUE(v.equal(v.a.pow(v.a.mul(apart, apart), {1, 2}), v.a.maximum(apart, v.a.neg(apart))));
 }
 
+/// (x + y)(p + q) is kept as a product at limit 1; where p + q leaves a sum over x and y, the sums
+/// of x and of y are apart again.
+TEST(Products, ASumOfASumIsTheSumsOfItsTerms) {
+  Values v(Fault::none);
+  const Nf size = v.a.size("L");
+  const Var i = v.a.fresh(size, "i");
+  const auto entry = [&](const std::string& name) {
+    return v.a.at(v.a.leaf(name, {size}), {v.a.var(i)});
+  };
+  const auto sum = [&](Nf e) { return v.a.sum({i}, e); };
+  const Nf all = v.a.add(entry("u"), entry("w")), outside = v.a.add(v.x, v.y);
+  EXPECT_EQ(sum(v.a.mul(all, outside)), v.a.mul(sum(all), outside));
+  EXPECT_NE(sum(v.a.mul(v.a.mul(all, all), outside)), v.a.mul(sum(all), outside));
+}
+
 }  // namespace
 }  // namespace shardproof::algebra

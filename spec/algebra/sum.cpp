@@ -150,8 +150,12 @@ Nf Engine::sum_components(const VarSet& bound, const Mono& m, Rational coef) {
   for (size_t i = 0; i < parts.size(); ++i) {
     std::sort(parts[i].begin(), parts[i].end(),
               [](const Factor& a, const Factor& b) { return a.atom < b.atom; });
-    const bool one_factor = labels[i].size() == 1 && parts[i].size() == 1;
-    auto known = one_factor ? sum_of_indices(labels[i][0], parts[i][0]) : std::nullopt;
+    const bool one_factor = parts[i].size() == 1;
+    std::optional<Nf> known;
+    if (one_factor && labels[i].size() == 1) known = sum_of_indices(labels[i][0], parts[i][0]);
+    // The terms of (x + y) z are kept together, and z has left the sum: the sum of x and that of y.
+    if (one_factor && parts[i][0].exponent.is_one() && is_op(parts[i][0].atom, Op::poly))
+      known = sum(labels[i], inner(parts[i][0].atom));
     for (VarId v : labels[i])
       if (!known) known = count_between(labels[i], v, parts[i]);
     if (!known) known = sum_in_a_circle(labels[i], parts[i]);
