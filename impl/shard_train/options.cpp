@@ -188,8 +188,9 @@ class Flags {
 
   void steps() {
     group_ = "Steps";
-    text("--steps", o_.rate.steps, "Total number of steps (default 200)", "N")
-        ->check(from<int64_t>(1));
+    text("--steps", o_.rate.steps,
+         "Total number of steps (default 200); 0: no step, only what is done at the end", "N")
+        ->check(from<int64_t>(0));
     text("--lr", o_.rate.peak, "Peak learning rate (default 1e-3)", "X")->check(from<double>(0));
     text("--schedule", o_.rate.schedule, "cosine (default), wsd or constant", "KIND")
         ->transform(one_of<Schedule>({{"cosine", Schedule::cosine},
@@ -305,6 +306,8 @@ void require_consistent(const Options& o) {
   if (o.save_every > 0 && o.save.empty()) throw CLI::RequiresError("--save-every", "--save DIR");
   if (o.max_restarts > 0 && o.transport != Transport::mpi)
     throw CLI::RequiresError("--max-restarts", "--transport mpi: threads die together");
+  if (o.rate.steps == 0 && !o.plot_schedule.empty())
+    throw CLI::RequiresError("--plot-schedule", "a step that it measures: --steps 1 or more");
   const bool run = !o.run.empty() && !std::getenv("SHARDPROOF_RUN");
   if (o.transport != Transport::nccl && (run || !o.store.empty()))
     throw CLI::RequiresError("--store and --run", "--transport nccl");

@@ -131,14 +131,16 @@ TEST(CommandLine, NamesMistakes) {
     return out.str();
   };
   EXPECT_THAT(said({}), HasSubstr("MODEL"));
-  EXPECT_THAT(said({"m.shard", "--steps", "0"}), HasSubstr("0 is not a number of at least 1"));
+  EXPECT_THAT(said({"m.shard", "--steps", "-1"}), HasSubstr("-1 is not a number of at least 0"));
+  EXPECT_THAT(said({"m.shard", "--steps", "0", "--plot-schedule", "x.svg"}),
+              HasSubstr("--steps 1 or more"));
   for (const char* flag : {"--steps", "--seed", "--warmup", "--save-every", "--keep", "--sample"})
     EXPECT_THAT(said({"m.shard", flag, "99999999999999999999"}), HasSubstr("is not a number"))
         << flag;
   EXPECT_THAT(said({"m.shard", "--sample", "99999999999"}),
               HasSubstr("99999999999 is not a number from 0 to 1000000"));
   EXPECT_THAT(said({"m.shard", "--steps", "1e30"}),
-              HasSubstr("1e30 is not a number of at least 1"));
+              HasSubstr("1e30 is not a number of at least 0"));
   EXPECT_THAT(said({"m.shard", "--transport", "tcp"}), HasSubstr("tcp"));
   EXPECT_THAT(said({"m.shard", "--resume"}), HasSubstr("--save"));
   EXPECT_THAT(said({"m.shard", "--max-restarts", "2"}), HasSubstr("--transport mpi"));

@@ -68,7 +68,7 @@ class Run {
     int signal = 0;
     while (trainer_.steps() < options_.rate.steps && !(signal = stopped())) step();
     if (signal) return stop(signal);
-    if (options_.eval_every == 0 || options_.rate.steps % options_.eval_every != 0) validate();
+    if (validates_at_the_end()) validate();
     if ((signal = stopped())) return stop(signal);
     if (saver_) finish_saving();
     forget_stops();  // nothing is left to save
@@ -205,7 +205,7 @@ class Run {
     train_.seek(sequence(from, value("data")));
     saved_ = position.step;
     say("resumed from " + from.string() + ", step " + std::to_string(position.step));
-    if (position.step >= options_.rate.steps)
+    if (position.step >= options_.rate.steps && options_.rate.steps > 0)
       say("all steps are done: --steps " + std::to_string(options_.rate.steps) +
           " counts from step 1");
   }
@@ -276,6 +276,13 @@ class Run {
     if (report_) report_->step(told, trainer_.step_plan().times());
     if (!report.metrics.empty())
       losses_.emplace_back(static_cast<double>(report.step), report.metrics[0].value);
+  }
+
+  /// Without a step, a validation at the last one did not run; the default data say nothing then.
+  bool validates_at_the_end() const {
+    if (options_.rate.steps == 0)
+      return !options_.data.empty() || !options_.validation_data.empty();
+    return options_.eval_every == 0 || options_.rate.steps % options_.eval_every != 0;
   }
 
   void validate() {

@@ -286,10 +286,11 @@ TEST(ShardTrain, AVocabularyThatDoesNotDivideIsStoredWithPadding) {
   const std::string fixture = SHARDPROOF_SOURCE_DIR "/properties/interchange/fixtures/gpt2";
   const std::string at = folder("padded"), data = at + "/tokens.bin";
   std::ofstream(data, std::ios::binary) << std::string(2000, '\0');
-  const Result run = shell(SHARD_TRAIN + model + "--import " + fixture + " --export " + at +
-                           "/out --mesh d=2,t=2 --set B=2,L=8,W=22 --steps 1 --lr 0 --sample 8" +
-                           " --data " + data);
+  const Result run =
+      shell(SHARD_TRAIN + model + "--import " + fixture + " --export " + at +
+            "/out --mesh d=2,t=2 --set B=2,L=8,W=22 --steps 0 --sample 8" + " --data " + data);
   EXPECT_EQ(run.code, 0) << run.text;
+  EXPECT_THAT(run.text, HasSubstr("after step 0"));
   const auto tensor = [](const std::string& from, const std::string& name) {
     const auto opened = checkpoint::File::open(from + "/model.safetensors");
     const auto entry = safetensors::read_header(opened).at(name);
