@@ -13,7 +13,8 @@ namespace {
 
 /// Golden files whose difference three small runs do not show: the norm of a step's gradient is
 /// below its clip at the drawn values, the wrong entry or two positions below a length are drawn
-/// too rarely, or the devices have no finite value (U0010: refused all the same).
+/// too rarely, it shows only where two dims are large together, or the devices have no finite value
+/// (U0010: refused all the same).
 const std::set<std::string> not_seen = {"fixtures/f07_gradient_norm_broken.shard step_zero1",
                                         "rings/rescale_broken.shard before",
                                         "rings/rescale_broken.shard inverse",
@@ -22,7 +23,8 @@ const std::set<std::string> not_seen = {"fixtures/f07_gradient_norm_broken.shard
                                         "values/paged_attention_broken.shard other_scale",
                                         "values/products_of_a_loop_broken.shard of_magnitudes",
                                         "values/step_kept_unclipped_broken.shard step_d",
-                                        "values/step_no_clip_broken.shard step_d"};
+                                        "values/step_no_clip_broken.shard step_d",
+                                        "values/windows_by_layer_broken.shard stack_t"};
 
 std::vector<std::string> golden_files() {
   std::vector<std::string> paths;

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "spec/check/points.h"
+#include "spec/check/reached.h"
 #include "spec/ir/walk.h"
 
 namespace shardproof {
@@ -71,6 +72,21 @@ std::vector<double> numbers_required(const ir::Program& program) {
 
 namespace {
 
+/// The plain dims whose indices are values: of loops, and of iota.
+std::set<Name> indexed_dims(const ir::Program& program, size_t function) {
+  std::set<Name> found;
+  const auto add = [&](const Dim& dim) {
+    for (const Name& name : program.base(dim)) found.insert(name);
+  };
+  for (const size_t each : reached_functions(program, function))
+    for_each_instr(program.functions.at(each).body, [&](const ir::Instr& instr) {
+      if (const auto* scan = std::get_if<ir::Scan>(&instr.op)) add(scan->dim);
+      if (const auto* iota = std::get_if<ir::Iota>(&instr.op))
+        add(program.functions[each].values.at(instr.results.at(0)).type.dims.at(iota->dim).dim);
+    });
+  return found;
+}
+
 /// Sizings with one dim or axis at a number of the program or beside it, without repetition.
 class SizesAtLiterals {
  public:
@@ -93,6 +109,11 @@ class SizesAtLiterals {
       if (!program_.axes.at(more.mesh[i].first).size) add(more);
     }
   }
+  void add_together(denote::Sizes sizes, const std::set<Name>& dims, int64_t number) {
+    for (auto& [dim, size] : sizes.dims)
+      if (dims.contains(dim)) size *= number / size + 1;
+    add(sizes);
+  }
   std::vector<denote::Sizes> take() { return std::move(found_); }
 
  private:
@@ -108,10 +129,10 @@ class SizesAtLiterals {
 
 }  // namespace
 
-std::vector<denote::Sizes> sizes_at_literals(const ir::Program& program,
+std::vector<denote::Sizes> sizes_at_literals(const ir::Program& program, size_t function,
                                              const std::vector<double>& numbers,
                                              const denote::Sizes& sizes, bool of_axes) {
-  constexpr double least = 2, ordinary = 5000, largest = 200000;
+  constexpr double least = 2, together = 16, ordinary = 5000, largest = 200000;
   const auto visit = [&](double most, const auto& add) {
     for (double number : numbers)
       if (number >= least && number <= most && number == std::floor(number))
@@ -130,6 +151,8 @@ std::vector<denote::Sizes> sizes_at_literals(const ir::Program& program,
       visit(ordinary, [&](int64_t n) {
         found.add_dims(others, std::vector<int64_t>{n + 1, n, 2 * n + 1, 2 * n, n - 1}.at(way));
       });
+  const std::set<Name> indexed = indexed_dims(program, function);
+  visit(together, [&](int64_t n) { found.add_together(small, indexed, n); });
   visit(largest, [&](int64_t n) { found.add_dims(small, n + 2); });  // a vocabulary
   return found.take();
 }

@@ -15,8 +15,9 @@ std::vector<double> numbers_of(const ir::Program& program, const ir::Function& f
 std::vector<double> numbers_required(const ir::Program& program);
 
 /// `sizes` with one dim, or axis if `of_axes`, set to such a number, to its neighbours and to its
-/// double, for each in turn, if all requirements still hold.
-std::vector<denote::Sizes> sizes_at_literals(const ir::Program& program,
+/// double, for each in turn, if all requirements still hold; and with all dims whose indices are
+/// values of the function beyond a small number: a window in one layer of six.
+std::vector<denote::Sizes> sizes_at_literals(const ir::Program& program, size_t function,
                                              const std::vector<double>& numbers,
                                              const denote::Sizes& sizes, bool of_axes);
 

@@ -74,8 +74,8 @@ void add_literals(const ir::Program& program, size_t plan, const std::vector<den
     points.all.push_back({found[i % found.size()], static_cast<unsigned>(i), {}, &points.literals});
   unsigned count = 0;
   double spent = 0;
-  for (const denote::Sizes& sizes :
-       sizes_at_literals(program, points.literals.all, found[0], names_mesh_sizes(program, plan))) {
+  for (const denote::Sizes& sizes : sizes_at_literals(program, plan, points.literals.all, found[0],
+                                                      names_mesh_sizes(program, plan))) {
     const double numbers = cost.at(plan, sizes).numbers;
     const bool is_large = numbers > many;
     if (numbers > most_of_a_size || (is_large && spent + numbers > most_of_large)) continue;
