@@ -52,7 +52,7 @@ for _name, _template in {
         "atanh": "0.5 * log((1.0 + {0}) / (1.0 - {0}))",
         "cbrt": "where({0} < 0.0, -pow(abs({0}), 1.0 / 3.0), pow(abs({0}), 1.0 / 3.0))"}.items():
     elementwise(_name, _template)
-for _name, _template in {"exp": "exp({0})", "logistic": "sigmoid({0})", "rsqrt": "rsqrt({0})",
+for _name, _template in {"logistic": "sigmoid({0})", "rsqrt": "rsqrt({0})",
                          "exp2": "pow(2.0, {0})"}.items():
     elementwise(_name, _template, positive=True)
 @rule("eq", "ne")
@@ -104,6 +104,20 @@ def bits(r: Reader, name: str, vals: list[Val], signed: bool) -> Val:
         if mask.literal is not None and mask.literal > 0 and mask.literal & (mask.literal + 1) == 0:
             return written(r, name, [x], "{0} % " + number(mask.literal + 1), "i32")
     raise r.problem(f"`{name}` of the bits of integers")
+
+
+@rule("exp")
+def _exp(r: Reader, eqn, vals: list[Val]) -> Val:
+    """Of -inf it is 0, also less a number: exp(where(mask, x, -inf) - y) is where(mask, exp(x - y), 0)."""
+    (x,) = vals
+    of, *less = x.made[1:] if x.made[:1] == ("sub",) else vals
+    if of.made[:1] == ("select_n",) and of.made[3].literal == float("-inf"):
+        _, mask, inside, _ = of.made
+        if less:
+            inside = written(r, "sub", [inside, *less], "{0} - {1}", "f32")
+        number_of = written(r, "exp", [inside], "exp({0})", "f32", positive=True)
+        return where(r, mask, number_of, r.scalar(0, "float32", [virtual(p) for p in number_of.pos]))
+    return written(r, "exp", vals, "exp({0})", "f32", positive=True)
 
 
 @rule("pow")

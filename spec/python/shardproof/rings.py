@@ -24,33 +24,84 @@ class Ring:
     ahead: int = 0
 
 
-def rotations(eqn, mesh: dict[str, int]) -> tuple[str, int, set[int]] | None:
-    """(axis, shift, the carries that go around) of a scan."""
+@dataclass(frozen=True)
+class Moves:
+    """What goes around `axis` in a scan: carries that are sent as they are, and sums to which each device adds its term before it sends
+    them on: (the carry, the term, the equations that add and send)."""
+
+    axis: str
+    shift: int
+    around: set[int]
+    sums: list[tuple[int, Any, tuple]]
+
+
+def moves_of(eqn, mesh: dict[str, int]) -> Moves | None:
     p = eqn.params
     jaxpr, n = p["jaxpr"].jaxpr, p["num_consts"]
     carries = jaxpr.invars[n:n + p["num_carry"]]
-    found = {}
+    around, sums, ways = set(), [], set()
     for e in jaxpr.eqns if not p["reverse"] else []:
         if e.primitive.name != "ppermute":
             continue
+        ways.add(rotation(e.params, mesh))
         for given, sent in zip(e.invars, e.outvars):
-            at = [i for i, v in enumerate(carries) if v is given and jaxpr.outvars[i] is sent]
+            at = [i for i in range(len(carries)) if jaxpr.outvars[i] is sent]
             if len(at) != 1:
                 return None
-            found[at[0]] = rotation(e.params, mesh)
-    if len(set(found.values())) != 1 or (of_all := next(iter(found.values()))) is None or p["length"] != mesh[of_all[0]]:
+            if carries[at[0]] is given:
+                around.add(at[0])
+                continue
+            add = added_to(jaxpr, carries[at[0]], given)
+            if add is None or used(jaxpr, given) != 1 or used(jaxpr, sent) != 1:
+                return None
+            sums.append((at[0], *add, e))
+    if len(ways) != 1 or (way := ways.pop()) is None or p["length"] != mesh[way[0]]:
         return None
-    return (*of_all, set(found))
+    return Moves(*way, around, [(i, term, gone) for i, term, *gone in sums])
+
+
+def used(jaxpr, v) -> int:
+    """How often a value is read."""
+    return sum(a is v for e in jaxpr.eqns for a in e.invars) + sum(a is v for a in jaxpr.outvars)
+
+
+def added_to(jaxpr, carry, total) -> tuple[Any, Any] | None:
+    """(the term, the equation) where `total` is the carry, which nothing else reads, and a term."""
+    add = next((e for e in jaxpr.eqns if e.primitive.name in ("add", "add_any") and e.outvars[0] is total), None)
+    if add is None or [a is carry for a in add.invars].count(True) != 1 or used(jaxpr, carry) != 1:
+        return None
+    return next(a for a in add.invars if a is not carry), add
+
+
+def without(closed, gone, results):
+    """A jaxpr that leaves out some equations, and has other results."""
+    jaxpr = closed.jaxpr
+    return closed.replace(jaxpr=jaxpr.replace(eqns=[e for e in jaxpr.eqns if not any(e is g for g in gone)], outvars=results,
+                                              debug_info=jaxpr.debug_info.with_unknown_names()))
+
+
+def brought_home(r: Reader, ring: Ring, term: Val, name: str) -> Val | None:
+    """The sum over all devices of their terms for a ring's block, at the device whose block it is; None where the terms are no such."""
+    if ring.block is None or term.text is None or term.marks.get(ring.axis) != "U" or len([f for f in term.dims if f == ring.block]) != 1:
+        return None
+
+    def whole(f: Factor) -> Factor:
+        return ring.over if f == ring.block else f
+
+    return replace(term, text=name, pos=[tuple(map(whole, row)) for row in term.pos], dims=[*map(whole, term.dims)],
+                   marks={a: m for a, m in term.marks.items() if a != ring.axis}, affine=None, literal=None, made=(), part=())
 
 
 def read(r: Reader, eqn, consts: list[Val], init: list[Val], xs: list[Val]) -> list[Val] | None:
     """The results of a scan that is a ring; None where it is none."""
     if len(eqn.outvars) > len(init) or any(not counted(x) for x in xs):
         return None
-    found = rotations(eqn, r.dims.mesh)
-    if found is None:
+    moves = moves_of(eqn, r.dims.mesh)
+    if moves is None or not moves.around:
         return added_on_the_way(r, eqn, consts, init, xs)
-    axis, shift, around = found
+    axis, around, sums = moves.axis, moves.around, [i for i, *_ in moves.sums]
+    if any(init[i].literal != 0 for i in sums):
+        return None
     init = list(init)
     for i in around:
         init[i] = r.ordered(r.solid(init[i], r.node_key("around", i)))
@@ -63,23 +114,25 @@ def read(r: Reader, eqn, consts: list[Val], init: list[Val], xs: list[Val]) -> l
     over = replace(split[0], alias=0)
     (block,) = r.dims.position(r.dims.node(r.node_key("block"), over.extent))
     r._count += 1
-    ring = Ring(axis, shift, f"n{r._count}", block, over)
+    ring = Ring(axis, moves.shift, f"n{r._count}", block, over)
     r.rings[ring.index] = ring
     p, place = eqn.params, r.place
     steps = {i for i in range(len(init)) if counts(p["jaxpr"].jaxpr, p["num_consts"] + i, i)
              and init[i].literal is not None and init[i].dtype == "i32"}
     inside: list[Val] = [block_of(v, over, ring) if i in around else step_of(ring, int(v.literal)) if i in steps else v
                          for i, v in enumerate(init)]
-    own = [i for i in range(len(init)) if i not in around and i not in steps]
+    own = [i for i in range(len(init)) if i not in around and i not in steps and i not in sums]
+    computed = without(p["jaxpr"], [e for *_, gone in moves.sums for e in gone],
+                       [p["jaxpr"].jaxpr.outvars[i] for i in own] + [term for _, term, _ in moves.sums])
 
-    def body(carries: list[Val]) -> tuple[list[Line], list[Val]]:
+    def body(carries: list[Val]) -> tuple[list[Line], list[Val], list[Val]]:
         given = list(inside)
         for i, v in zip(own, carries):
             given[i] = v
         outer, r.lines = r.lines, []
-        out = r.closed(p["jaxpr"], [*consts, *given, *(step_of(ring, 0) for _ in xs)])
+        out = r.closed(computed, [*consts, *given, *(step_of(ring, 0) for _ in xs)])
         lines, r.lines = r.lines, outer
-        return lines, [out[i] for i in own]
+        return lines, out[:len(own)], out[len(own):]
 
     key = r.node_key("carry")
     begin = [init[i] for i in own]
@@ -88,20 +141,25 @@ def read(r: Reader, eqn, consts: list[Val], init: list[Val], xs: list[Val]) -> l
         begin = [solid_like(r, v, t, (key, i)) for i, (v, t) in enumerate(zip(begin, body(begin)[1]))]
     begin = [r.ordered(r.solid(v, (key, i))) for i, v in enumerate(begin)]
     carries, learnt = carried(r, key, begin)
-    lines, out = body(carries)
+    lines, out, terms = body(carries)
     following = learnt(lines, out)
     r.place = place
     heads = [f"{c.text}: {r.type_of(c)} = {start(r, v, c)}" for c, v in zip(carries, begin)]
     head = ", ".join([f"ring {ring.index} over {r.spell([over])} as {r.spell([block])}", *heads])
     names = []
-    for _ in carries:
+    for _ in (*carries, *terms):
         r._count += 1
         names.append(f"v{r._count}")
-    r.lines.append(Line(tuple(names), head, place, Block(head, lines, [r.use(v) for v in following], [])))
+    totals = [brought_home(r, ring, term, name) for term, name in zip(terms, names[len(carries):])]
+    if None in totals:
+        return None
+    r.lines.append(Line(tuple(names), head, place, Block(head, lines, [r.use(v) for v in following], [r.use(term) for term in terms])))
     results = list(init)
     for i, c, name in zip(own, carries, names):
         results[i] = replace(c, text=name)
         r.like(name, c)
+    for i, total in zip(sums, totals):
+        results[i] = total
     for i in steps:
         results[i] = r.scalar(int(init[i].literal) + p["length"], "int32", [])
     return results
@@ -117,21 +175,17 @@ def sum_that_moves(p, mesh: dict[str, int]) -> tuple[int, Any, Any, tuple, int] 
     (send,) = sent
     carries = jaxpr.invars[p["num_consts"]:p["num_consts"] + p["num_carry"]]
 
-    def used(v) -> int:
-        return sum(a is v for e in jaxpr.eqns for a in e.invars) + sum(a is v for a in jaxpr.outvars)
-
     for i, carry in enumerate(carries):
         last = jaxpr.outvars[i]
         before = send.invars[0] is carry
         taken, given = (send.outvars[0], last) if before else (carry, send.invars[0])
-        add = next((e for e in jaxpr.eqns if e.primitive.name in ("add", "add_any") and e.outvars[0] is given), None)
-        if add is None or not before and send.outvars[0] is not last or [a is taken for a in add.invars].count(True) != 1 \
-                or any(used(v) != 1 for v in {carry, taken, given, send.outvars[0]}):
+        found = added_to(jaxpr, taken, given)
+        if found is None or not before and send.outvars[0] is not last or any(used(jaxpr, v) != 1 for v in (carry, given, send.outvars[0])):
             continue
+        term, add = found
         shift = rotation(send.params, mesh)
         if shift is None or p["length"] != mesh[shift[0]]:
             return None
-        term = next(a for a in add.invars if a is not taken)
         return i, term, (send, add), shift, int(before)
     return None
 
@@ -162,24 +216,20 @@ def added_on_the_way(r: Reader, eqn, consts: list[Val], init: list[Val], xs: lis
     r._count += 1
     index = f"n{r._count}"
     r.rings[index] = Ring(axis, shift, index, ahead=ahead)
-    of_term = p["jaxpr"].replace(jaxpr=jaxpr.replace(eqns=[e for e in jaxpr.eqns if not any(e is g for g in gone)], outvars=[term], debug_info=jaxpr.debug_info.with_unknown_names()))
+    of_term = without(p["jaxpr"], gone, [term])
     outer, r.lines = r.lines, []
     given = [step_of(r.rings[index], int(v.literal)) if i in counters else v for i, v in enumerate(init)]
     (value,) = r.closed(of_term, [*consts, *given, *(step_of(r.rings[index], 0) for _ in xs)])
     lines, r.lines = r.lines, outer
     ring, r.place = r.rings[index], place
-    if ring.block is None or value.text is None or value.marks.get(axis) != "U" or len([f for f in value.dims if f == ring.block]) != 1:
-        return None
     r._count += 1
-    name, head = f"v{r._count}", f"ring {index} over {r.spell([ring.over])} as {r.spell([ring.block])}"
-    r.lines.append(Line((name,), head, place, Block(head, lines, [], [r.use(value)])))
-
-    def whole(f: Factor) -> Factor:
-        return ring.over if f == ring.block else f
-
+    total = brought_home(r, ring, value, f"v{r._count}")
+    if total is None:
+        return None
+    head = f"ring {index} over {r.spell([ring.over])} as {r.spell([ring.block])}"
+    r.lines.append(Line((total.text,), head, place, Block(head, lines, [], [r.use(value)])))
     results = list(init)
-    results[at] = replace(value, text=name, pos=[tuple(map(whole, row)) for row in value.pos], dims=[*map(whole, value.dims)],
-                          marks={a: m for a, m in value.marks.items() if a != axis}, affine=None, literal=None, made=(), part=())
+    results[at] = total
     for i in counters:
         results[i] = r.scalar(int(init[i].literal) + p["length"], "int32", [])
     return results

@@ -318,3 +318,67 @@ def _(x, w):
 @pair("contracted_squares_of_the_step_before", squares, *CONTRACTED[1:], bug="the sum without the last block")
 def _(x, w):
     return contracted_steps(x, w)[-2]
+
+
+# A backward written by hand: keys and values go around once more, and their gradients with them.
+
+GRADIENT = (P("d", "t"),) * 4, (P("d", "t"),) * 3, *[(4, 8, 5)] * 4
+
+
+def gradient(f):
+    return lambda q, k, v, g: jax.vjp(f, q, k, v)[1](g)
+
+
+def masked(q, k, v):
+    at = jnp.arange(q.shape[1])
+    s = jnp.where(at[:, None] >= at[None, :], jnp.einsum("bld,bmd->blm", q, k), -jnp.inf)
+    return jnp.einsum("blm,bmd->bld", jax.nn.softmax(s, -1), v)
+
+
+def scored(q, k, step, causal):
+    s, block = jnp.einsum("bld,bmd->blm", q, k), jnp.arange(q.shape[1])
+    n, i = lax.axis_size("t"), lax.axis_index("t")
+    seen = i * len(block) + block[:, None] >= (i - step) % n * len(block) + block[None, :]
+    return jnp.where(seen, s, -jnp.inf) if causal else s
+
+
+def with_backward(causal, of_keys=sent, steps=0, rows=True):
+    """Ring attention and its backward from the output and the log-sum-exp."""
+    def run(q, k, v):
+        def step(i, carry):
+            k, v, own = carry
+            return *sent((k, v)), added(own, scored(q, k, i, causal), v)
+        _, _, (m, z, o) = lax.fori_loop(0, lax.axis_size("t"), step, (k, v, nothing(q)))
+        return o / z[..., None], (q, k, v, o / z[..., None], m + jnp.log(z))
+
+    def back(saved, g):
+        q, k, v, o, lse = saved
+
+        def step(i, carry):
+            k, v, dk, dv, dq = carry
+            p = jnp.exp(scored(q, k, i, causal) - lse[..., None])
+            ds = p * (jnp.einsum("bld,bmd->blm", g, v) - (rows and (o * g).sum(-1)[..., None]))
+            to_keys = dk + jnp.einsum("blm,bld->bmd", ds, q)
+            to_values = dv + jnp.einsum("blm,bld->bmd", p, g)
+            return *sent((k, v)), of_keys(to_keys), sent(to_values), dq + jnp.einsum("blm,bmd->bld", ds, k)
+        start = k, v, *map(jnp.zeros_like, (k, v, q))
+        _, _, dk, dv, dq = lax.fori_loop(0, lax.axis_size("t") + steps, step, start)
+        return dq, dk, dv
+
+    ring = jax.custom_vjp(lambda q, k, v: run(q, k, v)[0])
+    ring.defvjp(run, back)
+    return gradient(ring)
+
+
+pair("gradient_of_a_ring", gradient(attention), *GRADIENT)(with_backward(False))
+pair("gradient_of_a_causal_ring", gradient(masked), *GRADIENT)(with_backward(True))
+pair("gradient_of_a_ring_that_stays", gradient(attention), *GRADIENT,
+     bug="C13 the gradient of keys does not go on with its block")(with_backward(False, lambda d: d))
+pair("gradient_of_a_ring_back", gradient(attention), *GRADIENT,
+     bug="C13 the gradient of keys goes the other way")(with_backward(False, lambda d: sent(d, -1)))
+pair("gradient_of_a_ring_twice", gradient(attention), *GRADIENT,
+     bug="the gradient of keys is sent before and after")(with_backward(False, lambda d: sent(sent(d))))
+pair("gradient_of_a_causal_ring_one_short", gradient(masked), *GRADIENT,
+     bug="the last block is left out")(with_backward(True, steps=-1))
+pair("gradient_of_a_causal_ring_without_rows", gradient(masked), *GRADIENT,
+     bug="the softmax's own term is left out")(with_backward(True, rows=False))
