@@ -15,7 +15,7 @@ from typing import Any
 
 import jax
 
-from . import assumed, devices, levels, validation
+from . import assumed, devices, levels, library, validation
 from .annotations import names_in
 from .dims import ImportProblem
 from .places import defined_at
@@ -84,10 +84,7 @@ def prove(model: Callable, sharded: Any = None, *args: Any, mesh: Any = None, di
     if apart:
         return refused(apart, model, sharded, args, sizes, time.perf_counter() - start)
     report, sizes = by_plan(model, sharded, args, sizes, dims, meshes, keep, timeout, validate)
-    untyped = bool(report.errors) and all(re.match("E0[23]", each.code) for each in report.errors)  # what a device has alone has no type
-    if untyped and report.verdict == "refuted" and not validate and agree(model, sharded, args, sizes):
-        report.verdict = "unknown"
-    stopped = report.verdict == "unknown" and (untyped or " = ring " in report.text or any(each.code.startswith("J") for each in report.errors))
+    stopped = report.verdict == "unknown" and (untyped(report) or " = ring " in report.text or any(each.code.startswith("J") for each in report.errors))
     if stopped and sizes and not differ(report):
         found = by_device(model, sharded, args, sizes, dims, meshes, timeout, validate)
         if found is not None and found.proved:
@@ -100,13 +97,9 @@ def prove(model: Callable, sharded: Any = None, *args: Any, mesh: Any = None, di
     return report
 
 
-def agree(model, sharded, args, sizes) -> bool:
-    """Whether JAX gives the same numbers for the two, where it gives any."""
-    try:
-        apart = validation.by_evaluation(trace(model, args, None).jaxpr, trace(sharded, args, sizes).jaxpr)
-    except Exception:  # noqa: BLE001  (the user's code may raise anything)
-        return False
-    return apart is not None and apart[0] < validation.CLOSE
+def untyped(report: Report) -> bool:
+    """Whether types are all that speaks against it: what a device has alone has none."""
+    return bool(report.errors) and all(re.match("E0[23]", each.code) for each in report.errors)
 
 
 def differ(report: Report) -> bool:
@@ -141,7 +134,7 @@ def by_plan(model, sharded, args, sizes, dims, meshes, keep, timeout, validate) 
         """Adds to a report what it assumes, and what was evaluated."""
         report.assumptions = list(dict.fromkeys([*report.assumptions, *text.imported.assumed, *(
             f"{name} computes {of} (trusted)" for name, of in text.imported.trusting.items())]))
-        if validate and report.verdict != "invalid":
+        if (validate or report.verdict == "refuted" and untyped(report)) and report.verdict != "invalid":
             validation.validate(text, report, text.model, text.sharded)
 
     try:
@@ -150,6 +143,10 @@ def by_plan(model, sharded, args, sizes, dims, meshes, keep, timeout, validate) 
         problem = found = None
         try:
             found = attempt()
+            if found[0].imported.infinite and not found[1].proved and not differ(found[1]):
+                with library.written_out():  # there exp of -inf is 0
+                    other = attempt()
+                found = other if other[1].proved else found
         except ImportProblem as error:
             problem = error
         if (found is None or not found[1].proved and not differ(found[1])) and any(

@@ -108,10 +108,11 @@ def bits(r: Reader, name: str, vals: list[Val], signed: bool) -> Val:
 
 @rule("exp")
 def _exp(r: Reader, eqn, vals: list[Val]) -> Val:
-    """Of -inf it is 0, also less a number: exp(where(mask, x, -inf) - y) is where(mask, exp(x - y), 0)."""
+    """Of -inf it is 0, also less a number: exp(where(mask, x, -inf) - y) is where(mask, exp(x - y), 0), where all is written out."""
+    from . import library
     (x,) = vals
     of, *less = x.made[1:] if x.made[:1] == ("sub",) else vals
-    if of.made[:1] == ("select_n",) and of.made[3].literal == float("-inf"):
+    if library.is_written_out() and of.made[:1] == ("select_n",) and of.made[3].literal == float("-inf"):
         _, mask, inside, _ = of.made
         if less:
             inside = written(r, "sub", [inside, *less], "{0} - {1}", "f32")

@@ -104,6 +104,10 @@ def written_out():
         _off = before
 
 
+def is_written_out() -> bool:
+    return _off
+
+
 def said(eqn) -> str:
     """What an equation computes, without its variables."""
     return f"{eqn.primitive.name} " + " ".join(f"{k}={v}" for k, v in sorted(eqn.params.items()) if k not in OTHERWISE)
@@ -258,4 +262,4 @@ def proved(known: Known, rank: int, axis: int, small: float) -> bool:
     return not re.search(r"^dim .*=", text, re.M) and check(text).proved
 
 
-__all__ = ["found", "written_out"]
+__all__ = ["found", "is_written_out", "written_out"]

@@ -1,4 +1,5 @@
-"""Rings that a loop of Python writes out: as many steps as an axis has devices, with ppermutes between them, as one scan."""
+"""Rings that a loop of Python writes out, in part or whole: as many steps as an axis has devices, with ppermutes between them, as
+one scan."""
 from __future__ import annotations
 
 from typing import Any
@@ -9,23 +10,31 @@ from jax._src import core as jax_core
 from jax._src.lax.control_flow.loops import scan_p
 from jax.extend import core as jex_core
 
+from . import peeled
 from .rings import rotation
 
 
 def rolled(jaxpr, mesh: dict[str, int]):
-    """The jaxpr with a scan in the place of the steps of its ring, or as it is."""
-    sent = [i for i, e in enumerate(jaxpr.eqns) if e.primitive.name == "ppermute"]
-    ways = {rotation(jaxpr.eqns[i].params, mesh) if len(jaxpr.eqns[i].invars) == 1 else None for i in sent}
+    """The jaxpr with scans in the place of the steps of its rings, one after the other, or as it is."""
+    given, jaxpr = jaxpr, peeled.written_out(jaxpr, mesh)
+    ways = {rotation(e.params, mesh) if len(e.invars) == 1 else None for e in jaxpr.eqns if e.primitive.name == "ppermute"}
     if len(ways) != 1 or (way := ways.pop()) is None:
-        return jaxpr
-    steps = mesh[way[0]]
-    jaxpr, whole = without_casts(jaxpr), jaxpr
+        return given
+    jaxpr = without_casts(jaxpr)
+    while (found := first_ring(jaxpr, mesh[way[0]])) is not None:
+        given = jaxpr = found
+    return given
+
+
+def first_ring(jaxpr, steps: int):
+    """The jaxpr with a scan for the first of its ppermutes, as many as are a ring's."""
     sent = [i for i, e in enumerate(jaxpr.eqns) if e.primitive.name == "ppermute"]
-    for sends in {len(sent) // (steps - 1), len(sent) // steps} if steps > 2 else ():
-        for ends in (True, False) if sends else ():
-            if (found := Steps(jaxpr, sent, sends, steps, ends).rolled()) is not None:
-                return found
-    return whole
+    for count in range(len(sent), steps - 2, -1) if steps > 2 else ():
+        for sends in {count // (steps - 1), -(-count // steps)}:
+            for ends in (True, False):
+                if (found := Steps(jaxpr, sent[:count], sends, steps, ends).rolled()) is not None:
+                    return found
+    return None
 
 
 def without_casts(jaxpr):
@@ -46,15 +55,14 @@ def without_casts(jaxpr):
 
 
 class Steps:
-    """The equations of a jaxpr as steps that end (or begin) with `sends` ppermutes; the last step may have none."""
+    """The equations of a jaxpr as steps that end (or begin) with `sends` ppermutes; the last step may leave out some or all."""
 
     def __init__(self, jaxpr, sent: list[int], sends: int, count: int, ends: bool):
         self.jaxpr, self.count = jaxpr, count
         self.period = sent[sends] - sent[0] if len(sent) > sends else 0
         self.begin = sent[sends - 1] + 1 - self.period if ends else sent[0]
-        self.even = self.begin >= 0 and len(sent) in (sends * count, sends * (count - 1)) and all(
-            sent[i] - sent[i - sends] == self.period for i in range(sends, len(sent)))
-        self.sends_last = len(sent) == sends * count
+        self.even = self.begin >= 0 and sends * (count - 1) <= len(sent) <= sends * count and all(
+            sent[i] - sent[i - sends] == self.period for i in range(sends, sends * (count - 1)))
 
     def rolled(self):
         windows = self.windows() if self.even else None
@@ -76,11 +84,14 @@ class Steps:
         self.end = self.begin + (self.count - 1) * n
         last: list[Any] = []
         for e in windows[1]:
-            left_out = e.primitive.name == "ppermute" and not self.sends_last
-            last.append(None if left_out or self.end >= len(eqns) else eqns[self.end])
-            self.end += last[-1] is not None
-            if last[-1] is None and not left_out:
+            there = eqns[self.end] if self.end < len(eqns) else None
+            if e.primitive.name == "ppermute" and (there is None or there.primitive.name != "ppermute"
+                                                   or sender(there, last, windows[-1]) != sender(e, windows[1], windows[0])):
+                there = None
+            elif there is None:
                 return None
+            last.append(there)
+            self.end += there is not None
         windows.append(last)
         return windows if all(len(w) == n and all(b is None or alike(a, b) for a, b in zip(windows[1], w)) for w in windows) else None
 
@@ -106,8 +117,10 @@ class Steps:
                 given = windows[0][k].invars[i]
                 if first.setdefault(a[1:], given) is not given:
                     return None
-        # A value that the step has made and sends on is sent at the beginning of the next one: no device has a value of its own yet.
-        early = {k: source[k, 0][1:] for k, e in enumerate(template) if e.primitive.name == "ppermute" and source[k, 0][0] == "own"}
+        # A value that each step but the last makes and sends on is sent at the beginning of the next one: no device has a value of its
+        # own yet.
+        early = {k: source[k, 0][1:] for k, e in enumerate(template)
+                 if e.primitive.name == "ppermute" and source[k, 0][0] == "own" and windows[-1][k] is None}
         if any((k, 0) not in first or not self.uniform(first[k, 0]) or of in first for k, of in early.items()):
             return None
         carries = [early[k] if k in early else (k, j) for k, j in first]
@@ -183,6 +196,12 @@ class Steps:
             "reverse": False}, jax_core.no_effects, info)
         return self.jaxpr.replace(eqns=[*self.jaxpr.eqns[:self.begin], count, scan, *(e.replace(invars=renamed(e.invars)) for e in after)],
                                   outvars=renamed(self.jaxpr.outvars), debug_info=self.jaxpr.debug_info.with_unknown_names())
+
+
+def sender(send, own: list, before: list) -> tuple[bool, int] | None:
+    """Which equation of its step, or of the step before, made what a ppermute sends."""
+    (x,) = send.invars
+    return next(((step is own, k) for step in (own, before) for k, e in enumerate(step) if e is not None and x in e.outvars), None)
 
 
 def alike(a, b) -> bool:

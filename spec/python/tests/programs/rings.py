@@ -342,8 +342,9 @@ def scored(q, k, step, causal):
     return jnp.where(seen, s, -jnp.inf) if causal else s
 
 
-def with_backward(causal, of_keys=sent, steps=0, rows=True):
-    """Ring attention and its backward from the output and the log-sum-exp."""
+def with_backward(causal, of_keys=sent, steps=0, rows=True, outside=None):
+    """Ring attention and its backward from the output and the log-sum-exp. Where the last step stands `outside`, keys and values
+    are sent once less, and that is what is done with their gradients."""
     def run(q, k, v):
         def step(i, carry):
             k, v, own = carry
@@ -354,15 +355,20 @@ def with_backward(causal, of_keys=sent, steps=0, rows=True):
     def back(saved, g):
         q, k, v, o, lse = saved
 
-        def step(i, carry):
-            k, v, dk, dv, dq = carry
+        def terms(i, k, v, dk, dv, dq):
             p = jnp.exp(scored(q, k, i, causal) - lse[..., None])
             ds = p * (jnp.einsum("bld,bmd->blm", g, v) - (rows and (o * g).sum(-1)[..., None]))
-            to_keys = dk + jnp.einsum("blm,bld->bmd", ds, q)
-            to_values = dv + jnp.einsum("blm,bld->bmd", p, g)
-            return *sent((k, v)), of_keys(to_keys), sent(to_values), dq + jnp.einsum("blm,bmd->bld", ds, k)
-        start = k, v, *map(jnp.zeros_like, (k, v, q))
-        _, _, dk, dv, dq = lax.fori_loop(0, lax.axis_size("t") + steps, step, start)
+            return (dk + jnp.einsum("blm,bld->bmd", ds, q), dv + jnp.einsum("blm,bld->bmd", p, g),
+                    dq + jnp.einsum("blm,bmd->bld", ds, k))
+
+        def step(i, carry):
+            dk, dv, dq = terms(i, *carry)
+            return *sent(carry[:2]), of_keys(dk), sent(dv), dq
+        n, start = lax.axis_size("t"), (k, v, *map(jnp.zeros_like, (k, v, q)))
+        *others, dk, dv, dq = lax.fori_loop(0, n - 1 if outside else n + steps, step, start)
+        if outside:
+            dk, dv, dq = terms(n - 1, *others, dk, dv, dq)
+            dk, dv = outside(dk), outside(dv)
         return dq, dk, dv
 
     ring = jax.custom_vjp(lambda q, k, v: run(q, k, v)[0])
@@ -382,3 +388,32 @@ pair("gradient_of_a_causal_ring_one_short", gradient(masked), *GRADIENT,
      bug="the last block is left out")(with_backward(True, steps=-1))
 pair("gradient_of_a_causal_ring_without_rows", gradient(masked), *GRADIENT,
      bug="the softmax's own term is left out")(with_backward(True, rows=False))
+
+
+# The last step, or the first one, stands beside the loop: nothing is sent there.
+
+def short(q, k, v, first=False, step=lambda i, n: i):
+    n = lax.axis_size("t")
+
+    def one(i, k, v, own):
+        return added(own, scored(q, k, step(i, n), True), v)
+
+    if first:
+        def after(i, carry):
+            k, v = sent(carry[:2])
+            return k, v, one(i, k, v, carry[2])
+        _, _, (_, z, o) = lax.fori_loop(1, n, after, (k, v, one(0, k, v, nothing(q))))
+    else:
+        k, v, own = lax.fori_loop(0, n - 1, lambda i, carry: (*sent(carry[:2]), one(i, *carry)), (k, v, nothing(q)))
+        _, z, o = one(n - 1, k, v, own)
+    return o / z[..., None]
+
+
+pair("ring_with_its_last_step_outside", masked, *RING)(short)
+pair("ring_with_its_first_step_outside", masked, *RING)(lambda q, k, v: short(q, k, v, True))
+pair("ring_with_its_last_step_twice", masked, *RING, bug="the last step is masked as the one before")(
+    lambda q, k, v: short(q, k, v, step=lambda i, n: min(i, n - 2) if isinstance(i, int) else i))
+
+pair("gradient_of_a_ring_with_its_last_step_outside", gradient(masked), *GRADIENT)(with_backward(True, outside=sent))
+pair("gradient_of_a_ring_that_is_not_home", gradient(masked), *GRADIENT,
+     bug="C13 the gradients are one device short of home")(with_backward(True, outside=lambda d: d))
