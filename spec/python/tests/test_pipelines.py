@@ -135,7 +135,7 @@ def test_what_is_no_pipeline_is_named():
                                   "scattered_product_sent_after", "causal_steps", "gathered_product_of_the_tutorial",
                                   "scattered_product_of_steps", "contracted_squares_of_steps", "gradient_of_a_ring",
                                   "gradient_of_a_causal_ring", "ring_with_its_last_step_outside", "ring_with_its_first_step_outside",
-                                  "gradient_of_a_ring_with_its_last_step_outside"])
+                                  "gradient_of_a_ring_with_its_last_step_outside", "ring_that_sends_before_its_last_step"])
 def test_products_with_blocks_that_go_around_are_proved_for_every_mesh(name):
     pair = next(each for each in programs.PAIRS if each.name == name)
     report = shardproof.prove(pair.model, pair.sharded(), *pair.shapes)
@@ -147,7 +147,8 @@ def test_products_with_blocks_that_go_around_are_proved_for_every_mesh(name):
     "scattered_product_of_a_step_after", "causal_steps_one_short", "causal_steps_of_the_other_way", "causal_steps_with_another_last",
     "scattered_product_of_steps_off_by_one", "scattered_product_begun_with_its_number", "contracted_squares_and_a_cube",
     "contracted_squares_of_the_step_before", "gradient_of_a_ring_that_stays", "gradient_of_a_ring_back", "gradient_of_a_ring_twice",
-    "gradient_of_a_causal_ring_one_short", "ring_with_its_last_step_twice", "gradient_of_a_ring_that_is_not_home"])
+    "gradient_of_a_causal_ring_one_short", "ring_with_its_last_step_twice", "gradient_of_a_ring_that_is_not_home",
+    "ring_that_sends_too_seldom"])
 def test_wrong_products_and_rings_are_not_proved_without_evaluation_either(name):
     pair = next(each for each in programs.PAIRS if each.name == name)
     report = shardproof.prove(pair.model, pair.sharded(), *pair.shapes, validate=False)

@@ -1,6 +1,8 @@
 """Attention in which keys and values go around an axis, as Ring Attention has it."""
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -417,3 +419,17 @@ pair("ring_with_its_last_step_twice", masked, *RING, bug="the last step is maske
 pair("gradient_of_a_ring_with_its_last_step_outside", gradient(masked), *GRADIENT)(with_backward(True, outside=sent))
 pair("gradient_of_a_ring_that_is_not_home", gradient(masked), *GRADIENT,
      bug="C13 the gradients are one device short of home")(with_backward(True, outside=lambda d: d))
+
+
+def sent_before(last, q, k, v):
+    """Nothing is sent from step n - `last` on."""
+    def step(i, carry):
+        k, v, own = carry
+        own = added(own, scored(q, k, i, True), v)
+        return *lax.cond(i < lax.axis_size("t") - last, sent, lambda blocks: blocks, (k, v)), own
+    _, _, (_, z, o) = lax.fori_loop(0, lax.axis_size("t"), step, (k, v, nothing(q)))
+    return o / z[..., None]
+
+
+pair("ring_that_sends_before_its_last_step", masked, *RING)(functools.partial(sent_before, 1))
+pair("ring_that_sends_too_seldom", masked, *RING, bug="the last two steps have the same block")(functools.partial(sent_before, 2))
