@@ -53,6 +53,50 @@ TEST_P(Golden, TellsExactlyWhatIsExpected) {
   }
 }
 
+/// The examples of helps such as "write it as in `dim B M`, `dim H = (K D)`".
+std::vector<std::string> examples(const std::string& help) {
+  const std::string words = "write it as in `", between = "`, `";
+  std::vector<std::string> result;
+  if (!help.starts_with(words)) return result;
+  std::string left = help.substr(words.size(), help.size() - words.size() - 1);
+  for (size_t end; (end = left.find(between)) != std::string::npos;
+       left.erase(0, end + between.size()))
+    result.push_back(left.substr(0, end));
+  result.push_back(left);
+  return result;
+}
+
+/// Whether the text can be read as a part of a file: a declaration, a statement, a type, ...
+bool can_be_read(const std::string& example) {
+  const auto around = [&](const std::string& before, const std::string& after) {
+    Sources sources;
+    std::vector<Diagnostic> diagnostics;
+    const File file = parse(sources, sources.add("", before + example + after), diagnostics);
+    PatternReader(diagnostics).read(file);
+    return diagnostics.empty();
+  };
+  const std::string body = "fn f(x: f32[M]) -> f32[M] {\n    ";
+  return around("", "\n") || around(body, "\n}\n") || around(body + "y = ", "\n}\n") ||
+         around("fn f(x: ", ") -> f32[M] { return x }\n") || around("fn f", " -> f32[M] { }\n") ||
+         around("plan f ", "(x: f32[M]) -> f32[M] { }\n") || around("fn f() ", " { }\n") ||
+         around("schedule s { ", " }\n") || around(body + "y = sum(\"", "\", x)\n}\n");
+}
+
+TEST(Helps, HaveExamplesThatCanBeRead) {
+  std::set<std::string> seen;
+  for (const auto& path : files_in("spec/tests/syntax")) {
+    Sources sources;
+    std::vector<Diagnostic> diagnostics;
+    const File file = parse(sources, sources.add(path.string(), read(path)), diagnostics);
+    PatternReader(diagnostics).read(file);
+    for (const Diagnostic& diagnostic : diagnostics)
+      for (const Fix& fix : diagnostic.fixes)
+        for (const std::string& example : examples(fix.message))
+          EXPECT_TRUE(!seen.insert(example).second || can_be_read(example)) << example;
+  }
+  EXPECT_GE(seen.size(), 40u);
+}
+
 std::string name_of(const testing::TestParamInfo<std::filesystem::path>& info) {
   return info.param.stem().string();
 }

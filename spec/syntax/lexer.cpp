@@ -1,9 +1,12 @@
 #include "spec/syntax/lexer.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
 #include <string>
+
+#include "spec/syntax/other_numbers.h"
 
 namespace shardproof::syntax {
 namespace {
@@ -103,7 +106,8 @@ class Lexer {
         ++at_;
       } else if (!reported) {
         reported = true;
-        report_.add(error("E0005", range(begin, at_), "a file is ASCII, its comments included"));
+        report("E0005", range(begin, at_), "a file is ASCII, its comments included",
+               advice("write the comment in ASCII"));
       }
     }
   }
@@ -145,7 +149,7 @@ class Lexer {
     }
     if (problem.empty()) problem = value_problem(text_.substr(begin_, at_ - begin_));
     if (problem.empty()) return push(Token::Kind::number, begin_, at_);
-    bad("E0003", problem);
+    bad("E0003", problem, other_number(text_.substr(begin_, at_ - begin_), range(begin_, at_)));
   }
 
   std::string exponent(const std::string& problem) {
@@ -194,14 +198,19 @@ class Lexer {
       return push(Token::Kind::string, begin_ + 1, at_ - 1);
     }
     const bool ends = at_ == text_.size() || text_[at_] == '\n' || text_[at_] == '\r';
-    if (ends) return bad("E0004", "this string has no closing quote on its line");
+    if (ends)
+      return bad("E0004", "this string has no closing quote on its line",
+                 advice("a string ends on its line, as in `\"B M -> B\"`"));
     odd_byte_in_string();
   }
 
   void odd_byte_in_string() {
     const size_t odd = at_;
     while (at_ < text_.size() && !is_printable(text_[at_]) && text_[at_] != '\n') ++at_;
-    report_.add(error("E0005", range(odd, at_), "a string is printable ASCII on one line"));
+    const std::string meant = meant_by(text_.substr(odd, at_ - odd));
+    report("E0005", range(odd, at_), "a string is printable ASCII on one line",
+           meant.empty() ? advice("a pattern has names, numbers and `->`, as in `\"B M -> B\"`")
+                         : replace(range(odd, at_), meant, "write `" + meant + "`"));
     while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\n') ++at_;
     if (look(0) == '"') ++at_;
     push(Token::Kind::bad, begin_, at_);
@@ -241,18 +250,24 @@ class Lexer {
         error("E0005", range(begin_, at_),
               shown ? "`" + std::string(run) + "` is not part of the notation"
                     : "these bytes are not part of the notation, which is written in ASCII");
-    for (const LookAlike& look_alike : look_alikes) {
-      if (run != look_alike.bytes) continue;
-      diagnostic.fixes.push_back(replace(diagnostic.range, std::string(look_alike.meant),
-                                         "write `" + std::string(look_alike.meant) + "`"));
-      break;
-    }
+    if (const std::string meant = meant_by(run); !meant.empty())
+      diagnostic.fixes.push_back(replace(diagnostic.range, meant, "write `" + meant + "`"));
     if (run == "'") in_single_quotes(diagnostic);
     if (run == "@" && fresh_line_) diagnostic.fixes.push_back(advice("there are no decorators"));
     if (run == "?") diagnostic.fixes.push_back(advice("a choice is `where(c, x, y)`"));
     if (run == "^") diagnostic.fixes.push_back(advice("a power is `pow(x, y)`"));
+    if (diagnostic.fixes.empty())
+      diagnostic.fixes.push_back(
+          advice("names have letters, digits and `_`; operators are + - * / "
+                 "// % == != < > <= >= and or not"));
     report_.add(std::move(diagnostic));
     push(Token::Kind::bad, begin_, at_);
+  }
+
+  static std::string meant_by(std::string_view bytes) {
+    const auto* found = std::find_if(look_alikes.begin(), look_alikes.end(),
+                                     [&](const LookAlike& each) { return each.bytes == bytes; });
+    return found == look_alikes.end() ? "" : std::string(found->meant);
   }
 
   // A string in single quotes: one error, and one fix for both of them.
@@ -266,9 +281,15 @@ class Lexer {
     at_ = end + 1;
   }
 
-  void bad(const char* code, const std::string& problem) {
-    report_.add(error(code, range(begin_, at_), problem));
+  void bad(const char* code, const std::string& problem, Fix fix) {
+    report(code, range(begin_, at_), problem, std::move(fix));
     push(Token::Kind::bad, begin_, at_);
+  }
+
+  void report(const char* code, SourceRange range, const std::string& problem, Fix fix) {
+    Diagnostic diagnostic = error(code, range, problem);
+    diagnostic.fixes.push_back(std::move(fix));
+    report_.add(std::move(diagnostic));
   }
 
   std::string_view text_;

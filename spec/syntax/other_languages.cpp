@@ -93,6 +93,24 @@ std::optional<Fix> Parser::names_alone(std::string_view word) const {
                  "spaces separate the names: `" + whole + "`");
 }
 
+// `x * x  // squares`: `#` for this `//`, and for each other one that cannot be a division.
+Fix Parser::own_comment(size_t slashes) const {
+  Fix fix{"a comment begins with `#`", {}, false, ""};
+  const auto in_line = [&](size_t i) { return !tokens_[i].first_on_line; };
+  const auto word = [&](size_t i) { return in_line(i) && tokens_[i].kind == Token::Kind::word; };
+  size_t first = 0;  // of the line
+  for (size_t i = 0; i + 1 < tokens_.size(); ++i) {
+    if (tokens_[i].first_on_line) first = i;
+    if (tokens_[i].text != "//" || tokens_[i].kind != Token::Kind::symbol) continue;
+    const bool names = is_one_of(tokens_[first].text, {"mesh", "dim"});
+    const bool opens = i > 0 && is_one_of(tokens_[i - 1].text, {"{", "}", ","});
+    const bool prose =
+        !in_line(i + 1) || opens || (word(i + 1) && i + 2 < tokens_.size() && word(i + 2));
+    if (i == slashes || i == first || names || prose) fix.edits.push_back({range(tokens_[i]), "#"});
+  }
+  return fix;
+}
+
 // `f32[B, M]`: without the commas of all types from here on.
 Fix Parser::dims_alone() const {
   Fix fix = replace(range(peek()), "", "remove " + found());

@@ -53,13 +53,13 @@ void Parser::declaration(std::vector<Declaration>& out) {
 }
 
 void Parser::not_a_declaration() {
+  const Form form(form_, "fn f(x: f32[B M]) -> f32[B M] { return x * 2 }");
   Diagnostic diagnostic = error("E0002", range(peek()), "expected a declaration, found " + found(),
                                 "a file holds import, mesh, dim, const, require, config, record, "
                                 "layout, fn, plan and schedule");
   static const struct {
     const char *word, *ours, *words;
-  } others[] = {{"//", "#", "a comment begins with `#`"},
-                {"def", "fn", "write `fn`, or `plan`"},
+  } others[] = {{"def", "fn", "write `fn`, or `plan`"},
                 {"func", "fn", "write `fn`, or `plan`"},
                 {"function", "fn", "write `fn`, or `plan`"},
                 {"dims", "dim", "write `dim`"},
@@ -73,6 +73,7 @@ void Parser::not_a_declaration() {
                 {"let", "const", "a number with a name is a `const`"}};
   for (const auto& [word, ours, words] : others)
     if (at(word)) diagnostic.fixes.push_back(replace(range(peek()), ours, words));
+  if (at("//")) diagnostic.fixes.push_back(own_comment(pos_));
   if (diagnostic.fixes.empty() && at_word())
     if (const auto word = nearest_declaration(peek().text))
       diagnostic.fixes.push_back(replace(range(peek()), *word, "write `" + *word + "`"));

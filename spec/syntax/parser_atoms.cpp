@@ -89,6 +89,7 @@ Expr Parser::parenthesized() {
 bool Parser::at_next_bind() const { return at_word() && peek().first_on_line && at("=", 1); }
 
 Expr Parser::size() {
+  const Form form(form_, "|M|");
   Expr result;
   result.kind = Expr::Kind::size;
   const uint32_t begin = take().begin;
@@ -149,6 +150,7 @@ Expr Parser::reserved_atom() {
     fail("an expression");
   if (at_loop()) {
     if (word == "scan" && open_block_) return named_scan();
+    const Form form(form_, "y = scan n in N, h: f32[B M] = x { next h * w[n] }");
     fail(error("E0002", range(peek()), "this loop cannot be part of an expression",
                "give its result a name first"));
   }
@@ -174,6 +176,7 @@ Expr Parser::call(Expr::Kind kind, bool each) {
 }
 
 Expr Parser::each() {
+  const Form form(form_, "each sgd(w, g, lr)");
   const uint32_t begin = take().begin;
   const bool applies = at_word() && !is_reserved(peek().text) && at("(", 1);
   if (!applies) fail("the function that `each` applies, and its arguments");
@@ -183,6 +186,8 @@ Expr Parser::each() {
 }
 
 Expr Parser::gradient() {
+  const Form form(form_,
+                  at("grad") ? "grad(f wrt x, w)(x, w, g)" : "value_and_grad(loss wrt w)(w, x)");
   Expr result;
   const Token word = take();
   result.kind = word.text == "grad" ? Expr::Kind::grad : Expr::Kind::value_and_grad;
@@ -197,6 +202,7 @@ Expr Parser::gradient() {
 }
 
 Expr Parser::zeros() {
+  const Form form(form_, "zeros(f32[B M])");
   Expr result;
   result.kind = Expr::Kind::zeros;
   const uint32_t begin = take().begin;
@@ -209,6 +215,7 @@ Expr Parser::zeros() {
 }
 
 void Parser::arguments(Expr& call) {
+  const Form form(form_, "f(x, w, eps=1e-5)");
   int height = 0;
   expect("(", "before the arguments");
   if (!at(")")) {

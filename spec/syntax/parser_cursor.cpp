@@ -87,6 +87,8 @@ std::string Cursor::found() const {
 }
 
 void Cursor::tell(Diagnostic diagnostic) {
+  if (form_ && diagnostic.fixes.empty())
+    diagnostic.fixes.push_back(advice("write it as in `" + std::string(form_) + "`"));
   if (!report_.add(std::move(diagnostic))) throw Abandon{Abandon::Until::file};
 }
 
@@ -168,10 +170,14 @@ Name Cursor::name(std::string_view what) {
 
 Name Cursor::value_name(std::string_view what) {
   if (at_word() && is_mark(peek().text)) {
-    tell(error("E0008", range(peek()),
-               quoted(peek().text) +
-                   " reads as a mark: the name of a value does not begin with U_, I_ or Max_",
-               "not a name"));
+    Diagnostic diagnostic =
+        error("E0008", range(peek()),
+              quoted(peek().text) +
+                  " reads as a mark: the name of a value does not begin with U_, I_ or Max_",
+              "not a name");
+    diagnostic.fixes.push_back(
+        advice("choose another name, for instance `v" + std::string(peek().text) + "`"));
+    tell(std::move(diagnostic));
     return Name(take().text);
   }
   return name(what);

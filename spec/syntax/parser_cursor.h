@@ -2,6 +2,7 @@
 // The position in the tokens, and how an error is reported.
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "spec/syntax/ast.h"
@@ -17,6 +18,21 @@ inline constexpr int max_depth = 200;
 struct Abandon {
   enum class Until { statement, declaration, file } until = Until::statement;
 };
+
+/// Another value for as long as this lives.
+template <class T>
+class Restored {
+ public:
+  Restored(T& at, T value) : at_(at), before_(std::exchange(at, value)) {}
+  ~Restored() { at_ = before_; }
+  Restored(const Restored&) = delete;
+  Restored& operator=(const Restored&) = delete;
+
+ private:
+  T& at_;
+  const T before_;
+};
+using Form = Restored<const char*>;
 
 class Cursor {
  protected:
@@ -59,6 +75,7 @@ class Cursor {
   size_t stop_;               ///< the token that reads as the end: of the file, or of a line
   bool in_schedule_ = false;  ///< F, B and W are steps
   int depth_ = 0;
+  const char* form_ = nullptr;  ///< an example of what is being read, for an error without a fix
 
   // other_languages.cpp
   std::optional<Fix> no_method() const;     ///< after `np.sum`, where `(` follows

@@ -6,6 +6,7 @@
 namespace shardproof::syntax {
 
 ImportDecl Parser::import() {
+  const Form form(form_, "import f, p from \"other.shard\"");
   ImportDecl result;
   const uint32_t begin = take().begin;
   result.names = names("a name to import");
@@ -37,6 +38,7 @@ void Parser::close_line(std::string_view word) {
     Diagnostic diagnostic =
         error("E0002", range(peek()), "expected a name or the end of the line, found " + found(),
               "`" + what + "` ends with its line");
+    if (at("//")) diagnostic.fixes.push_back(own_comment(pos_));
     if (std::optional<Fix> fix = names_alone(word)) diagnostic.fixes.push_back(*std::move(fix));
     fail(std::move(diagnostic));
   }
@@ -57,6 +59,7 @@ std::string Parser::whole_number(std::string_view what) {
 }
 
 MeshDecl Parser::mesh() {
+  const Form form(form_, "mesh d t=4");
   MeshDecl result;
   const uint32_t begin = take().begin;
   open_line();
@@ -74,6 +77,7 @@ MeshDecl Parser::mesh() {
 }
 
 std::vector<DimDecl> Parser::dims_declaration() {
+  const Form form(form_, "dim B M`, `dim H = (K D)`, `dim F = 4*|M|");
   std::vector<DimDecl> result;
   const size_t column = take().column;
   open_line();
@@ -147,6 +151,7 @@ void Parser::shared_size(const DimDecl& dim, size_t column) {
 }
 
 ConstDecl Parser::constant() {
+  const Form form(form_, "const eps = 1e-5");
   ConstDecl result;
   const uint32_t begin = take().begin;
   result.name = value_name("the name of a const");
@@ -157,6 +162,7 @@ ConstDecl Parser::constant() {
 }
 
 Require Parser::require() {
+  const Form form(form_, "require |K| >= |t|");
   Require result;
   const uint32_t begin = take().begin;
   result.condition = expression();
@@ -165,6 +171,7 @@ Require Parser::require() {
 }
 
 ConfigDecl Parser::config() {
+  const Form form(form_, "config tiny { B=8 M=64 d=2 }");
   ConfigDecl result;
   const uint32_t begin = take().begin;
   result.name = name("the name of a config");
@@ -185,6 +192,7 @@ ConfigDecl Parser::config() {
 }
 
 RecordDecl Parser::record() {
+  const Form form(form_, "record W { a b: f32[M F]  n: f32[M] }");
   RecordDecl result;
   const uint32_t begin = take().begin;
   result.name = name("the name of a record");
@@ -194,6 +202,7 @@ RecordDecl Parser::record() {
 }
 
 LayoutDecl Parser::layout() {
+  const Form form(form_, "layout Wt of W { a b: f32[M F/t]  n: f32[M] }");
   LayoutDecl result;
   const uint32_t begin = take().begin;
   result.name = name("the name of a layout");

@@ -26,6 +26,18 @@ Expr Parser::sum() { return chain({"+", "-"}, &Parser::term); }
 Expr Parser::term() { return chain({"*", "/", "//", "%", "@"}, &Parser::unary); }
 Expr Parser::unary() { return prefixed("-", &Parser::postfix); }
 
+namespace {
+
+/// `a + b` for `+`.
+const char* form_of(std::string_view sign) {
+  for (const char* form : {"a or b", "a and b", "a + b", "a - b", "a * b", "a / b", "a // b",
+                           "a % b", "a == b", "a != b", "a < b", "a > b", "a <= b", "a >= b"})
+    if (std::string_view(form).substr(2, std::string_view(form).size() - 4) == sign) return form;
+  return "a * b";
+}
+
+}  // namespace
+
 Expr Parser::chain(std::initializer_list<std::string_view> operators, Rule operand) {
   Expr left = (this->*operand)();
   for (;;) {
@@ -33,6 +45,7 @@ Expr Parser::chain(std::initializer_list<std::string_view> operators, Rule opera
     if (std::none_of(operators.begin(), operators.end(), here)) return left;
     const int left_height = height_;
     const std::string text(take().text);
+    const Form form(form_, form_of(text));
     left = binary(text, std::move(left), left_height, (this->*operand)());
   }
 }
@@ -52,6 +65,7 @@ Expr Parser::comparison() {
   if (!at_comparison()) return left;
   const int left_height = height_;
   const std::string text(take().text);
+  const Form form(form_, form_of(text));
   Expr result = binary(text, std::move(left), left_height, sum());
   if (at_comparison()) {
     Diagnostic diagnostic =
@@ -76,6 +90,7 @@ Expr Parser::binary(const std::string& text, Expr left, int left_height, Expr ri
 // `-x`, `not x`. The operand binds tighter, so that neither is written twice without parentheses.
 Expr Parser::prefixed(std::string_view word, Rule operand) {
   if (!at(word)) return (this->*operand)();
+  const Form form(form_, word == "-" ? "-x`, `-(-x)" : "not a`, `not (not a)");
   Expr result;
   result.kind = Expr::Kind::unary;
   const Token token = take();
@@ -166,6 +181,7 @@ Expr Parser::postfix() {
     Expr outer;
     outer.range.begin = result.range.begin;
     if (accept(".")) {
+      const Form form(form_, "w.gain");
       outer.kind = Expr::Kind::field;
       if (at_next_bind()) fail("the name of a field");
       outer.text = name("the name of a field");
@@ -197,6 +213,7 @@ Expr Parser::postfix() {
                                        : advice("one entry is `read(\"[B] M -> M\", x, at=0)`"));
         fail(std::move(diagnostic));
       }
+      const Form form(form_, "x[n]");
       outer.names = names("the variable of a loop");
       expect("]", "after the variable of a loop");
       if (at("(") && result.kind == Expr::Kind::name) refuse_stacked_record(result, outer.names);
@@ -211,6 +228,7 @@ Expr Parser::postfix() {
 // `r with { attn.qn = e, ln = f }` is a call of the reserved word: the record, then each value,
 // whose argument name is the path of its field.
 Expr Parser::with(Expr record) {
+  const Form form(form_, "r with { w = x, norm.gain = y }");
   const Deeper deeper(depth_);
   nest();
   Expr result;

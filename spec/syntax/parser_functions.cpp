@@ -5,6 +5,10 @@
 namespace shardproof::syntax {
 
 FunctionDecl Parser::function() {
+  const Form form(form_, at("fn") ? "fn f(x: f32[B M]) -> f32[B M] { return x * 2 }"
+                         : at("plan")
+                             ? "plan p implements f(x: f32[B/d M]) -> f32[B/d M] { return x * 2 }"
+                             : "trusted \"reason\" plan p implements f(x: f32[M]) -> f32[M]");
   FunctionDecl result;
   const uint32_t begin = peek().begin;
   if (accept("trusted")) {
@@ -43,6 +47,7 @@ Implements Parser::implements(bool is_plan) {
     return result;
   }
   result.grad = true;
+  const Form form(form_, "implements grad(f wrt w)");
   expect("(", "after `grad`");
   result.model = plan_name("the name of a function");
   result.wrt = wrt();
@@ -82,6 +87,7 @@ void Parser::parameters(FunctionDecl& decl) {
     diagnostic.fixes.push_back(*std::move(fix));
     fail(std::move(diagnostic));
   }
+  const Form form(form_, "(x: f32[B M], w: f32[M])");
   expect("(", "before the parameters");
   if (at_string()) parameter_pattern(decl);
   if (!at(")") && !at(";")) {
@@ -123,6 +129,7 @@ bool Parser::at_group() const {
 }
 
 Results Parser::results() {
+  const Form form(form_, "-> (loss: f32[], w1: f32[M])");
   Results result;
   if (!accept("(")) {
     Group only;

@@ -130,6 +130,7 @@ class Parser : Cursor {
 
   // other_languages.cpp
   std::optional<Fix> names_alone(std::string_view word) const;
+  Fix own_comment(size_t slashes) const;
   Fix dims_alone() const;
   std::optional<Fix> dims_in_brackets() const;
   std::optional<Fix> no_entry() const;

@@ -15,12 +15,14 @@ Loop Parser::loop() {
   else
     stages(result);
   const Deeper inside(loops_);
+  const Form form(form_, "scan n in N, h: f32[B M] = x { next h * w[n] }");
   result.body = block("the body of a loop");
   result.range = since(begin);
   return result;
 }
 
 void Parser::scan(Loop& loop) {
+  const Form form(form_, "y = scan n in N, h: f32[B M] = x { next h * w[n] }");
   loop.kind = Loop::Kind::scan;
   std::optional<size_t> early;  // the token `reverse` before the dim
   const auto take_early = [&] {
@@ -48,6 +50,7 @@ Diagnostic Parser::reverse_too_early(size_t at) const {
 }
 
 void Parser::ring(Loop& loop) {
+  const Form form(form_, "y = ring b over L/c as W, s: f32[M]{U_c} = z { next s + k[b] }");
   loop.kind = Loop::Kind::ring;
   loop.variables.push_back(value_name("the variable of the ring"));
   expect("over", "after the variable of a ring");
@@ -63,6 +66,7 @@ void Parser::ring(Loop& loop) {
 }
 
 void Parser::pipeline(Loop& loop) {
+  const Form form(form_, "y = pipeline a in A over p by gpipe { emit f(x[a]) }");
   loop.kind = Loop::Kind::pipeline;
   loop.variables.push_back(value_name("the variable of the pipeline"));
   expect("in", "after the variable of a pipeline");
@@ -90,6 +94,7 @@ void Parser::pipeline(Loop& loop) {
 }
 
 void Parser::stages(Loop& loop) {
+  const Form form(form_, "y = stages n in N, h: f32[B M] = x { next h * w[n] }");
   take();
   loop.kind = Loop::Kind::stages;
   do loop.variables.push_back(value_name("the variable of the stages"));

@@ -4,6 +4,7 @@
 namespace shardproof::syntax {
 
 PatternExpr Parser::pattern() {
+  const Form form(form_, "B/d M, M F/t -> B/d F/t`, `B/d M {U_t} -> B/d M`, `[V] M, B -> B M");
   PatternExpr result;
   // Nothing before `->` is one scalar; nothing at all, or before `;`, is no operand.
   if (!at_end() && !at(";")) {
@@ -19,6 +20,11 @@ PatternExpr Parser::pattern() {
     Diagnostic diagnostic = error("E0006", range(peek()), "expected `->`, found `=>`");
     const SourceRange arrow{range(peek()).file, peek().begin, peek(1).end};
     diagnostic.fixes.push_back({"the result stands after `->`", {{arrow, "->"}}, false, ""});
+    fail(std::move(diagnostic));
+  }
+  if (!result.right && at("*")) {
+    Diagnostic diagnostic = error("E0006", range(peek()), "expected `,` or `->`, found `*`");
+    diagnostic.fixes.push_back(replace(range(peek()), ",", "a comma separates the operands"));
     fail(std::move(diagnostic));
   }
   if (!at_end()) {

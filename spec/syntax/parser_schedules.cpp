@@ -6,6 +6,7 @@
 namespace shardproof::syntax {
 
 ScheduleDecl Parser::schedule() {
+  const Form form(form_, "schedule s(C) { for m in 0 .. A { F(m) B(m) } }");
   ScheduleDecl result;
   const uint32_t begin = take().begin;
   result.name = name("the name of a schedule");
@@ -63,6 +64,7 @@ ScheduleStatement Parser::step() {
 }
 
 void Parser::let_step(ScheduleStatement& step) {
+  const Form form(form_, "let w = min(p - 1 - s, A)");
   step.kind = ScheduleStatement::Kind::let;
   step.name = name("the name of a number");
   if (accept("(")) {
@@ -79,6 +81,7 @@ void Parser::require_step(ScheduleStatement& step) {
 }
 
 void Parser::for_step(ScheduleStatement& step) {
+  const Form form(form_, "for m in 0 .. A { F(m) B(m) }");
   step.kind = ScheduleStatement::Kind::loop;
   step.name = name("the variable of `for`");
   expect("in", "after the variable of `for`");
@@ -89,6 +92,7 @@ void Parser::for_step(ScheduleStatement& step) {
 }
 
 void Parser::work_step(ScheduleStatement& step) {
+  const Form form(form_, "F(m) B(m)");
   if (!at("F") && !at("B") && !at("W"))
     fail(error("E0002", range(peek()), "expected a step, found " + found(),
                "a step is require, let, for, F(...), B(...) or W(...)"));

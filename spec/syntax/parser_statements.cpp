@@ -6,23 +6,6 @@
 
 namespace shardproof::syntax {
 
-namespace {
-
-/// Another value for as long as this lives.
-class Restored {
- public:
-  Restored(Block*& at, Block* value) : at_(at), before_(std::exchange(at, value)) {}
-  ~Restored() { at_ = before_; }
-  Restored(const Restored&) = delete;
-  Restored& operator=(const Restored&) = delete;
-
- private:
-  Block*& at_;
-  Block* const before_;
-};
-
-}  // namespace
-
 Block Parser::block(std::string_view what) {
   Block result;
   const Deeper deeper(depth_);
@@ -65,7 +48,8 @@ void Parser::statement_node(Block& block) {
   const bool named = at("=", 1) || at(":", 1);  // `next = ...`: a reserved word for a name
   const auto push = [&](auto node) { block.push_back({std::move(node), since(begin)}); };
   const bool takes_scans = named || !(at("dim") || at("require") || at("assume"));
-  const Restored restored(open_block_, takes_scans ? &block : nullptr);
+  const Restored<Block*> restored(open_block_, takes_scans ? &block : nullptr);
+  const Form form(form_, "y = x * w");
   if (!at_word()) not_a_statement();
   if (named) return push(bind());
   if (at("dim")) {
@@ -78,10 +62,13 @@ void Parser::statement_node(Block& block) {
   } else if (at("assume")) {
     push(assume());
   } else if (accept("return")) {
+    const Form returned(form_, "return x, y");
     push(Return{expressions()});
   } else if (accept("next")) {
+    const Form carried(form_, "next x, y");
     push(Next{expressions()});
   } else if (accept("emit")) {
+    const Form emitted(form_, "emit x, y");
     push(Emit{expressions()});
   } else if (at(",", 1) && !is_reserved(peek().text)) {
     push(bind());
@@ -91,6 +78,7 @@ void Parser::statement_node(Block& block) {
 }
 
 Assume Parser::assume() {
+  const Form form(form_, "assume 0 <= ids < |V|");
   Assume result;
   const uint32_t begin = take().begin;
   result.terms.push_back(sum());
@@ -141,7 +129,7 @@ std::optional<Fix> Parser::statement_fix() const {
   const Token& token = peek();
   const SourceRange front = {file_, token.begin, token.begin};
   if (at(";")) return replace(range(token), "", "remove `;`: a statement ends with its line");
-  if (at("//")) return replace(range(token), "#", "a comment begins with `#`");
+  if (at("//")) return own_comment(pos_);
   if (at("/") && at("*", 1)) return advice("a comment begins with `#`, and ends with its line");
   if (at("|") && at("|", 1)) {
     return replace({file_, token.begin, peek(1).end}, "or", "write `or`");
@@ -151,8 +139,7 @@ std::optional<Fix> Parser::statement_fix() const {
   if (at("(") && pos_ > 1 && tokens_[pos_ - 1].text == "]")
     return advice("a record with a dim in front is made from another one: `r with { w = ... }`");
   for (size_t i = pos_; i > 0 && !tokens_[i].first_on_line; --i)
-    if (tokens_[i - 1].text == "//")
-      return replace(range(tokens_[i - 1]), "#", "a comment begins with `#`");
+    if (tokens_[i - 1].text == "//") return own_comment(i - 1);
   if (std::optional<Fix> fix = other_statement()) return fix;
   if (!at_word()) return std::nullopt;
   for (const char* sign : {"+", "-", "*", "/"})
@@ -198,6 +185,7 @@ bool Parser::at_loop() const {
 
 Bind Parser::bind() {
   Bind result;
+  const Form form(form_, at(",", 1) ? "v, i = top_k(\"B X -> B A\", x)" : "y = x * w");
   do result.targets.push_back(target());
   while (accept(","));
   expect("=", "after the names of a statement");

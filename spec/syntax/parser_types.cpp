@@ -22,6 +22,7 @@ Group Parser::group(std::string_view what) {
 }
 
 TypeExpr Parser::type(bool before_block) {
+  const Form form(form_, "f32[B/d (K D)/t]{U_p}");
   TypeExpr result;
   const uint32_t begin = peek().begin;
   const bool dtype = at_word() && is_dtype(peek().text);
@@ -29,6 +30,12 @@ TypeExpr Parser::type(bool before_block) {
     Diagnostic diagnostic = error("E0002", range(peek()), "expected a type, found `[`");
     diagnostic.fixes.push_back(advice("a stack of records has its dim in brackets, as in `" +
                                       std::string(peek(1).text) + "[N]`"));
+    fail(std::move(diagnostic));
+  }
+  if (at("{")) {
+    Diagnostic diagnostic = error("E0002", range(peek()), "expected a type, found `{`");
+    diagnostic.fixes.push_back(advice(
+        "tensors with names are a `record W { a: f32[M] }`, and a parameter of it is `w: W`"));
     fail(std::move(diagnostic));
   }
   if (!at_word() || (is_reserved(peek().text) && !dtype)) fail("a type");
@@ -103,7 +110,11 @@ SplitExpr Parser::split() {
     if (at(",")) {
       Diagnostic diagnostic = error("E0002", range(peek()), "expected a dim, found `,`",
                                     "dims stand side by side, without commas");
-      diagnostic.fixes.push_back(dims_alone());
+      diagnostic.fixes.push_back(
+          at_word(1) && at("(", 2)
+              ? advice("a dim has `/` before each axis that splits it, as in `f32[B/d M]`; a value "
+                       "is a copy where nothing is written, and a sum over d as `{U_d}`")
+              : dims_alone());
       fail(std::move(diagnostic));
     }
     if (at("[") && pos_ > 0 && tokens_[pos_ - 1].kind == Token::Kind::word)
