@@ -157,7 +157,6 @@ std::vector<Diagnostic> entries_beyond(const ir::Program& program, const ir::Fun
       diagnostic.label = "entries " + std::to_string(static_cast<int64_t>(*at)) + " to " +
                          std::to_string(static_cast<int64_t>(*at) + part - 1) + " of " +
                          std::to_string(whole);
-      diagnostic.details.push_back("write a `require` that makes the entries exist, or read fewer");
       found.push_back(std::move(diagnostic));
       return;
     }

@@ -116,9 +116,9 @@ class PlanChecker {
     report.read_whole = false;
     report.diagnostics.push_back(unknown(
         "U0003", plan.name_range, "not checked: the plans above used up the time for this file"));
-    report.diagnostics.back().details = {"a file has " +
-                                         std::to_string(static_cast<int>(FileBudget::seconds)) +
-                                         " s; move this plan to another file"};
+    tell_what_is_known(report.diagnostics.back(), "types of its own lines", "everything else",
+                       "move this plan to another file: each has " +
+                           std::to_string(static_cast<int>(FileBudget::seconds)) + " s");
     report.verdict = verdicts_[f] = worse(Verdict::unknown, verdict_of(report.diagnostics));
     report.trusting = trusting_[f];
     return report;
@@ -198,7 +198,8 @@ class PlanChecker {
     const ir::Function& plan = program().functions[f];
     if (f < resolved_.broken.size() && resolved_.broken[f]) {
       if (verdict_of(report.diagnostics) == Verdict::proved)
-        report.diagnostics.push_back(unknown("U0005", plan.name_range, "this plan has errors"));
+        report.diagnostics.push_back(
+            unknown("U0005", plan.name_range, "`" + plan.name + "` uses what has an error"));
       return true;
     }
     for (size_t need : needs_of(plan))
@@ -322,11 +323,10 @@ class PlanChecker {
     if (!undecided_[f].empty()) {
       Diagnostic told = unknown(undecided_[f].c_str(), plan.name_range,
                                 "a ring in a plan without a model is not decided");
-      told.details = {
-          "checked: types, layouts and collectives. Not decided: whether its results "
-          "are the same on every mesh",
-          "until then, write the function that it computes as a fn, and let the plan "
-          "implement that: a ring is compared with its model"};
+      tell_what_is_known(told, "types, layouts and collectives",
+                         "whether its results are the same on every mesh",
+                         "write the function that it computes as a fn, and let the plan implement "
+                         "that: a ring is compared with its model");
       report.diagnostics.push_back(std::move(told));
       report.verdict = Verdict::unknown;
       return;
@@ -568,7 +568,9 @@ class PlanChecker {
     if (!backwards_.count(at) && !has_room_for_a_backward()) {
       report.diagnostics.push_back(
           unknown("U0003", range, "not derived: the file has too many gradients for its length"));
-      report.diagnostics.back().details = {"put plans that take gradients into files of their own"};
+      tell_what_is_known(report.diagnostics.back(), "types, layouts and collectives",
+                         "the values of this gradient",
+                         "put plans that take gradients into files of their own");
       return;
     }
     std::shared_ptr<const CheckedBackward>& known = backwards_[at];
@@ -588,13 +590,11 @@ class PlanChecker {
       if (!(backward.refused->range == range))
         told.notes.push_back({backward.refused->range, "here, in " + name});
       if (told.code.starts_with("U") && told.details.empty())
-        told.details = {"checked: `" + name +
-                            "`, the types, layouts and collectives of this plan. Not decided: its "
-                            "values, because the backward of `" +
-                            name + "` is not derived",
-                        "until then, write the backward by hand as a plan that implements grad(" +
-                            model_of(grad.function) + "), and call it here in place of grad(" +
-                            name + ")"};
+        tell_what_is_known(told, "`" + name + "`, the types, layouts and collectives of this plan",
+                           "its values, because the backward of `" + name + "` is not derived",
+                           "write the backward by hand as a plan that implements grad(" +
+                               model_of(grad.function) + "), and call it here in place of grad(" +
+                               name + ")");
     } else if (const auto stopped = wrongly_stopped(program(), grad.function, backward)) {
       const bool of_plan = stopped == stopped_gradient(program(), grad.function);
       Diagnostic& told = tell("E0401", "the gradient of `" + name + "` is not its model's" +
@@ -606,12 +606,18 @@ class PlanChecker {
       for (const Diagnostic& each : backward.report()->diagnostics)
         if (each.counterexample) told.counterexample = each.counterexample;
     } else if (const auto missing = not_imported(backward)) {
-      tell("U0002", "the derived backward of `" + name + "` makes a `" + *missing +
-                        "`, which this file does not name")
-          .details = {"import `" + *missing + "` beside what it is a part of"};
+      Diagnostic& told = tell("U0002", "the derived backward of `" + name + "` makes a `" +
+                                           *missing + "`, which this file does not name");
+      told.details = {"checked: types, layouts and collectives. Not decided: the values"};
+      told.fixes = {{"import `" + *missing + "` beside what it is a part of", {}, false, ""}};
     } else if (backward.verdict() != Verdict::proved) {
-      tell("U0002", "the derived backward of `" + name + "` is not proved").details =
-          listing_of(backward);
+      Diagnostic& told = tell("U0002", "the derived backward of `" + name + "` is not proved");
+      if (!told.details.empty()) return;
+      tell_what_is_known(told, "`" + name + "`, and that its backward can be derived",
+                         "whether that is the gradient of `" + model_of(grad.function) + "`",
+                         "`--test` compares both on random meshes; a plan that implements grad(" +
+                             model_of(grad.function) + ") can be called here instead");
+      for (std::string& line : listing_of(backward)) told.details.push_back(std::move(line));
     } else {
       note_assumptions(report, backward.report()->assumptions);
       trust(backward.report()->trusting, report);
@@ -757,6 +763,7 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
     if (auto found = reports.find(f); found != reports.end())
       result.plans_.push_back(with_claim(program, reports, f));
   const auto explain_names = [&](std::vector<Diagnostic>& diagnostics) {
+    drop_repeated(diagnostics);
     tell_aliases(program, diagnostics);
     show_names(program, diagnostics);
     number_indices(diagnostics);

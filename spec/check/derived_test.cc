@@ -63,7 +63,8 @@ TEST(DerivedBackward, SaysWhatTheFileDoesNotImport) {
   EXPECT_EQ(told.code, "U0002");
   EXPECT_EQ(told.message,
             "the derived backward of `of_its_own` makes a `InnerD`, which this file does not name");
-  EXPECT_EQ(told.details, std::vector<std::string>{"import `InnerD` beside what it is a part of"});
+  ASSERT_EQ(told.fixes.size(), 1u);
+  EXPECT_EQ(told.fixes[0].message, "import `InnerD` beside what it is a part of");
 }
 
 /// What is printed for a plan of another file is pasted into the file that imports the plan.

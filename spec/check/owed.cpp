@@ -5,6 +5,7 @@
 
 #include "spec/check/fixed_sizes.h"
 #include "spec/check/requirements.h"
+#include "spec/check/unknown.h"
 #include "spec/ir/claim.h"
 #include "spec/ir/walk.h"
 #include "spec/lower/lower.h"
@@ -97,6 +98,10 @@ Diagnostic refusal(const Sources& sources, const ir::Program& program, const ir:
   diagnostic.label = "the argument `" + param + "` of this call " +
                      (open ? "can be any value" : "is not shown to satisfy it");
   diagnostic.notes.push_back({unmet.assumption.range, "assumed here"});
+  if (!open)
+    diagnostic.details.push_back(
+        "checked: types, layouts and collectives. Not decided: whether this argument always "
+        "satisfies it");
   diagnostic.fixes.push_back(fix_of(sources, program, caller, unmet));
   return diagnostic;
 }
@@ -107,6 +112,9 @@ Diagnostic undecided(const ir::Function& caller, const std::string& why) {
   diagnostic.range = caller.name_range;
   diagnostic.message = "not decided whether its calls satisfy the callees' assumptions";
   diagnostic.details.push_back(why);
+  tell_what_is_known(diagnostic, "types, layouts and collectives",
+                     "whether each argument satisfies what its callee assumes",
+                     "state what the arguments satisfy as an `assume` of `" + caller.name + "`");
   return diagnostic;
 }
 

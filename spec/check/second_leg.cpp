@@ -11,6 +11,7 @@
 #include "spec/check/mesh_points.h"
 #include "spec/check/points.h"
 #include "spec/check/requirements.h"
+#include "spec/check/unknown.h"
 #include "spec/denote/represent.h"
 #include "spec/ir/walk.h"
 
@@ -528,6 +529,9 @@ Diagnostic disagreement(const Devices::World& world, size_t plan, const Finding&
   Diagnostic diagnostic = told(world, plan, "U0009",
                                "`" + function.name + "` has a proof, and a run that contradicts it",
                                {"this is a bug in the checker: please report it with the file"});
+  tell_what_is_known(diagnostic, "types, layouts and collectives",
+                     "whether the values are those of the model",
+                     "take the plan as wrong: `--test` runs it against its model");
   const Name name =
       found.result < function.result_names.size() ? function.result_names[found.result] : "";
   diagnostic.counterexample = {
@@ -556,9 +560,14 @@ Diagnostic no_instance(const Devices::World& world, size_t plan, const std::stri
                        const std::vector<std::string>& advice) {
   std::vector<std::string> details{why};
   details.insert(details.end(), advice.begin(), advice.end());
-  return told(world, plan, "U0010",
-              "`" + world.program.functions.at(plan).name + "` was not run against its model",
-              std::move(details));
+  Diagnostic diagnostic =
+      told(world, plan, "U0010",
+           "`" + world.program.functions.at(plan).name + "` was not run against its model",
+           std::move(details));
+  tell_what_is_known(diagnostic, "types, layouts and collectives, and a proof of the values",
+                     "whether a run agrees with that proof: each proof is run once",
+                     "let the plan allow small sizes and values at which its model is finite");
+  return diagnostic;
 }
 
 /// Adds the conditions of the plan and of the backwards that it uses.

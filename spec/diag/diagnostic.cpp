@@ -1,7 +1,9 @@
 #include "spec/diag/diagnostic.h"
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
+#include <tuple>
 
 namespace shardproof {
 
@@ -61,7 +63,7 @@ const char* to_string(Verdict verdict) {
 
 const std::vector<DiagnosticInfo>& all_diagnostics() {
   static const std::vector<DiagnosticInfo> rows = {
-#define DIAGNOSTIC(code, verdict, title) {#code, Verdict::verdict, title},
+#define DIAGNOSTIC(code, verdict, title, help) {#code, Verdict::verdict, title, help},
 #include "spec/diag/diagnostics.def"
 #undef DIAGNOSTIC
   };
@@ -72,6 +74,21 @@ const DiagnosticInfo& info(const std::string& code) {
   for (const DiagnosticInfo& row : all_diagnostics())
     if (code == row.code) return row;
   throw std::out_of_range("no diagnostic " + code);
+}
+
+void drop_repeated(std::vector<Diagnostic>& diagnostics) {
+  std::set<std::tuple<int32_t, uint32_t, uint32_t, std::string, std::string>> told;
+  std::erase_if(diagnostics, [&](const Diagnostic& each) {
+    const SourceRange& at = each.range;
+    return at.file >= 0 &&
+           !told.insert({at.file, at.begin, at.end, each.message, each.label}).second;
+  });
+}
+
+void add_help(Diagnostic& diagnostic) {
+  if (diagnostic.severity != Severity::error || !diagnostic.fixes.empty()) return;
+  if (const char* help = info(diagnostic.code).help; *help)
+    diagnostic.fixes.push_back({help, {}, false, ""});
 }
 
 }  // namespace shardproof

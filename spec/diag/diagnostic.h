@@ -106,9 +106,14 @@ struct DiagnosticInfo {
   const char* code;
   Verdict verdict;    ///< what the plan that has it is: invalid, refuted or unknown
   const char* title;  ///< one line
+  const char* help;   ///< what to write, for an error without a fix of its own; may be ""
 };
 const std::vector<DiagnosticInfo>& all_diagnostics();
 const DiagnosticInfo& info(
     const std::string& code);  ///< throws std::out_of_range for a code that is not listed
+/// The help of the code, for an error that has no fix and no help of its own.
+void add_help(Diagnostic& diagnostic);
+/// Drops an error that says the same at the same place: of several ops of one library function.
+void drop_repeated(std::vector<Diagnostic>& diagnostics);
 
 }  // namespace shardproof

@@ -52,6 +52,7 @@ Diagnostic contradiction(const std::vector<SizeFact>& facts, const std::vector<s
     diagnostic.details.push_back(facts[i].words);
   }
   diagnostic.label = "it cannot hold together with what is listed below";
+  add_help(diagnostic);
   return diagnostic;
 }
 

@@ -4,6 +4,7 @@
 
 #include "spec/check/reached.h"
 #include "spec/check/shown_names.h"
+#include "spec/check/unknown.h"
 #include "spec/prove/schedule_proof.h"
 #include "spec/prove/value_conditions.h"
 
@@ -26,6 +27,11 @@ Diagnostic failed(const PlacedObligation& placed, const smt::Answer& answer) {
   diagnostic.message = refuted ? "this index map is wrong: " + placed.obligation.claim
                                : "the solver exceeded its budget: " + placed.obligation.claim;
   diagnostic.details.push_back(refuted ? "with " + model_text(answer.model) : answer.why);
+  if (!refuted)
+    tell_what_is_known(diagnostic, "types, layouts and collectives",
+                       "whether this moves each entry "
+                       "to its place",
+                       "write it in two steps, each of fewer dims");
   return diagnostic;
 }
 
@@ -34,6 +40,10 @@ Diagnostic undecided_assumptions(const ir::Function& plan) {
   diagnostic.code = "U0003";
   diagnostic.range = plan.name_range;
   diagnostic.message = "whether its assumptions can hold together was not decided";
+  tell_what_is_known(diagnostic,
+                     "types, layouts, collectives, and the values where all of them hold",
+                     "whether any values satisfy them all; if none do, the proof says nothing",
+                     "remove a `require` that is not needed, or state it of one value alone");
   return diagnostic;
 }
 
@@ -128,12 +138,10 @@ class Prover {
     diagnostic.range = plan.name_range;
     diagnostic.message = "the schedule cannot be run at any size that the plan allows";
     if (found.diagnostic) diagnostic.details = found.diagnostic->details;
-    diagnostic.details.push_back(
-        "checked: types, layouts, collectives and values. Not decided: whether the stages end at "
-        "the plan's sizes");
-    diagnostic.details.push_back(
-        "until then, let the plan allow one of those sizes, or state in the schedule when each "
-        "step is (`let time_F(k) = ..`): such a schedule is proved for all sizes");
+    tell_what_is_known(diagnostic, "types, layouts, collectives and values",
+                       "whether the stages end at the plan's sizes",
+                       "let the plan allow one of those sizes, or state in the schedule when each "
+                       "step is (`let time_F(k) = ..`): such a schedule is proved for all sizes");
     report.diagnostics.push_back(std::move(diagnostic));
     if (report.verdict == Verdict::proved) report.verdict = Verdict::unknown;
   }
@@ -150,6 +158,7 @@ class Prover {
     diagnostic.range = program().functions[report.function].name_range;
     diagnostic.message = std::move(message);
     diagnostic.details = std::move(words);
+    add_help(diagnostic);
     report.diagnostics.push_back(std::move(diagnostic));
     report.verdict = Verdict::invalid;
   }

@@ -20,8 +20,13 @@ const std::map<Name, ir::CollectiveFn> functions = {
 
 bool allowed(Body& body, const CallSite& site) {
   if (body.scope->is_plan) return true;
-  body.error("E0109", site.range, "a fn has no collectives",
-             "a fn is mathematics on whole tensors");
+  Diagnostic& error = body.error("E0109", site.range, "a fn has no collectives",
+                                 "a fn is mathematics on whole tensors");
+  if (site.args.size() == 1 && site.range.file >= 0 && site.args[0].range.file >= 0)
+    error.fixes.push_back({"write its operand: a whole tensor needs no `" + site.name + "`",
+                           {{site.range, std::string(body.world.sources.text(site.args[0].range))}},
+                           false,
+                           ""});
   return false;
 }
 

@@ -19,7 +19,13 @@ std::vector<ir::SizeOf> sizes_of(Body& body, const syntax::Expr& expr) {
   if (body.file().axes.count(name)) {
     if (body.scope->is_plan) return {{name, true}};
     body.error("E0109", expr.range, "a fn has no axes, and no size of one",
-               "a fn is mathematics on whole tensors");
+               "a fn is mathematics on whole tensors")
+        .fixes.push_back({"a result cannot depend on the number of devices: write a number, or the "
+                          "size of a dim; a plan may name `|" +
+                              name + "|`",
+                          {},
+                          false,
+                          ""});
     return {};
   }
   std::vector<Name> known = keys(body.file().dims);

@@ -144,7 +144,10 @@ class PatternReader {
       std::string says;
       for (const Name& name : text.dims[i].names) says += (says.empty() ? "" : " ") + name;
       const std::string own = to_string(operand.dims[i].dim);
-      if (says == own || "(" + says + ")" == own) continue;
+      const ir::Program& program = body_.world.program;
+      if (says == own || "(" + says + ")" == own ||
+          program.base(Dim{text.dims[i].names}) == program.base(operand.dims[i].dim))
+        continue;
       const bool group = text.dims[i].names.size() > 1;
       if (!other.empty() || says.empty()) return {};
       other = group ? "if `" + own + "` is the group, declare `dim " + own + " = (" + says + ")`"

@@ -26,9 +26,22 @@ std::vector<Name> visible_dims(const TypeContext& context) {
   return names;
 }
 
+/// `M/t` as `M`, `{U_t}` and `U_t` as nothing.
+Fix without_axes(const Sources& sources, SourceRange range) {
+  const std::string& text = sources.file(range.file).text;
+  const size_t slash = sources.text(range).find('/');
+  const bool mark = slash == std::string_view::npos;
+  if (!mark) range.begin += static_cast<uint32_t>(slash);
+  if (mark && range.begin > 0 && text[range.begin - 1] == '{' && text[range.end] == '}')
+    --range.begin, ++range.end;
+  return {mark ? "leave the mark out" : "leave the axes out", {{range, ""}}, false, ""};
+}
+
 bool check_axis(const TypeContext& context, const Axis& axis, SourceRange range) {
   if (!context.axes_allowed) {
-    context.world.error("E0109", range, "a fn has no axes", "a fn is mathematics on whole tensors");
+    Diagnostic& error = context.world.error("E0109", range, "a fn has no axes",
+                                            "a fn is mathematics on whole tensors");
+    if (range.file >= 0) error.fixes.push_back(without_axes(context.world.sources, range));
     return false;
   }
   if (context.file.axes.count(axis)) return true;

@@ -66,6 +66,7 @@ void World::unknown(const std::string& what, const Name& name, SourceRange range
   Diagnostic& diagnostic = error("E0101", range, "there is no " + what + " `" + name + "`");
   if (untold_ > 0) return;                        // it is not shown
   constexpr std::string_view called = " called";  // the name follows in the message
+  constexpr size_t few = 8;                       // that a reader may choose from
   diagnostic.label =
       "unknown " + what.substr(0, what.size() - (what.ends_with(called) ? called.size() : 0));
   if (const Name same = syntax::same_word(name); brought && !same.empty())
@@ -85,8 +86,11 @@ void World::unknown(const std::string& what, const Name& name, SourceRange range
               : "declare it: `dim " + name + "`, or as another name of a dim, `dim " + name +
                     " = " + other + "`",
          mark ? std::vector<Edit>() : declared(what, name, range), false, ""});
-  } else if (what == "model" && !known.empty() && known.size() <= 8) {
+  } else if (what == "model" && !known.empty() && known.size() <= few) {
     diagnostic.fixes.push_back({"the functions of this file are " + listed(known), {}, false, ""});
+  } else if (what != "axis" && what != "function" && what != "value" && !known.empty() &&
+             known.size() <= few) {
+    diagnostic.fixes.push_back({"known here: " + listed(known), {}, false, ""});
   } else if (what == "schedule") {
     diagnostic.fixes.push_back({"the schedules are " + listed(known), {}, false, ""});
   } else if (what == "axis" && known.size() == 1) {

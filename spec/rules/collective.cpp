@@ -51,6 +51,7 @@ void not_its_work(const Application& app, const std::vector<Axis>& axes, const s
     other->message = other->text.substr(0, other->text.find('(')) + " instead of " + app.name;
     fixes.push_back(*std::move(other));
   }
+  if (fixes.empty()) fixes = instead(app, 0, app.pattern.right);
   refuse({.code = "E0206",
           .message = app.name + " cannot make `" + show(app.program, app.pattern.right) + "` of `" +
                      show(app.program, from) + "`",

@@ -81,7 +81,7 @@ IN_WORDS = [
     (r"^compute it as `model` does", "compute it as the model does"), (r"^carry `\w+` is", "a carry of the loop is"),
     (r"^write each value as `model` does, with axes and collectives.*",
      "write each value as the model does, and add with `lax.psum` what is summed over a dim that is split"),
-    (r"^`--test` compares the plan with its model on random meshes", "`meshes=1` asks for this mesh and these sizes alone")]
+    (r"^meanwhile, `--test` compares the plan with its model on random meshes", "`meshes=1` asks for this mesh and these sizes alone")]
 
 
 def in_words(text: str, said: Callable[[str], str]) -> str:
