@@ -273,7 +273,7 @@ struct Explainer {
       s = condition(s, written.plan), t = condition(t, written.model);
       return Difference{Difference::inside, "condition " + s + " instead of " + t, {}, s, t};
     }
-    return inside(a, b);
+    return inside(x, y);
   }
 
   /// `[S <= L]` as it is written; if that is not known also its negation, `[L < S]`.
@@ -294,7 +294,8 @@ struct Explainer {
     return out;
   }
 
-  std::optional<Difference> inside(const Atom& a, const Atom& b) {
+  std::optional<Difference> inside(AtomId x, AtomId y) {
+    const Atom a = g.atoms[x], b = g.atoms[y];
     const TensorInfo p = g.tensors[a.ref], m = g.tensors[b.ref];
     if (++depth > 6) return std::nullopt;
     const bool same_names = names_inside(p) == names_inside(m);
@@ -316,6 +317,10 @@ struct Explainer {
     Nf plan = g.open(a.ref, a.args, avoid, &left), model = g.open(b.ref, b.args, avoid, &right);
     if (plan == model) return std::nullopt;
     Difference d = nf(plan, model);
+    if (p.op == Op::poly && d.kind == Difference::factor) {  // of this part, not of the value
+      d.kind = Difference::other;
+      d.text = g.show_atom(y, 2, {}) + " is off by the factor " + g.show(d.factor_value);
+    }
     if (p.op == Op::poly) return d;
     d.text = "inside " + label(p.op) + ": " + d.text;
     if (p.op != Op::sum && p.op != Op::max) d.kind = Difference::inside;

@@ -4,8 +4,10 @@
 #include <set>
 
 #include "spec/check/aligned.h"
+#include "spec/check/fixes.h"
 #include "spec/check/in_the_plans_axes.h"
 #include "spec/check/off_by_a_factor.h"
+#include "spec/check/shown_names.h"
 #include "spec/syntax/parser.h"
 
 namespace shardproof {
@@ -108,7 +110,7 @@ void add_fixes_as_the_model(const Sources& sources, const ir::Program& program, 
   const ir::Function& own = program.functions[plan];
   const auto error = std::find_if(diagnostics.begin(), diagnostics.end(), about_a_value);
   if (error == diagnostics.end() || !own.model) return;
-  const std::vector<Fix> factors = fixes_of_factor(sources, *error);
+  std::vector<Fix> factors = fixes_of_factor(sources, *error);
   if (own.implements_grad) return add_fixes_of_gradient(own, factors, *error);
   const std::string in_model = "`" + program.functions[*own.model].name + "`";
   const std::string message = "compute it as " + in_model + " does";
@@ -128,10 +130,14 @@ void add_fixes_as_the_model(const Sources& sources, const ir::Program& program, 
           }))
         single.push_back(edit);
   }
+  const auto others = std::stable_partition(factors.begin(), factors.end(), [](const Fix& fix) {
+    return fix.edits[0].text.empty();  // the smallest change
+  });
+  error->fixes.insert(error->fixes.end(), factors.begin(), others);
   for (size_t i = 0; i < single.size() && i < most_fixes; ++i)
     error->fixes.push_back({message, {single[i]}, false, "", true});
   error->fixes.insert(error->fixes.end(), several.begin(), several.end());
-  error->fixes.insert(error->fixes.end(), factors.begin(), factors.end());
+  error->fixes.insert(error->fixes.end(), others, factors.end());
   if (const auto rolled = search ? roll_for_ppermute(sources, error->range) : std::nullopt)
     error->fixes.push_back({"ppermute moves whole blocks: gather, roll and slice to move entries",
                             {*rolled},
@@ -145,14 +151,16 @@ void add_fixes_as_the_model(const Sources& sources, const ir::Program& program, 
     if (note.text == "the model's value" && note.range.file >= 0) {
       meant = in_one_line(sources.text(note.range));
       if (!meant.empty() && search)
-        for (const Edit& edit :
-             edits_in_the_plans_axes(sources, own.range, error->range, note.range))
+        for (const Edit& edit : edits_in_the_plans_axes(
+                 sources, own.range, value_of(sources, error->range), note.range))
           error->fixes.push_back({message, {edit}, false, "", true});
     }
   const bool number = meant.find_first_not_of("0123456789.") == meant.npos;
+  const bool name = std::all_of(meant.begin(), meant.end(), in_word);
   error->fixes.push_back(
       {number ? "write each value as " + in_model +
                     " does, with axes and collectives; `--test` runs both"
+       : name ? in_model + " uses its `" + meant + "` there"
               : in_model + " has `" + meant + "` there: write the same, with the plan's axes",
        {},
        false,

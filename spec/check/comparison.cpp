@@ -10,6 +10,7 @@
 #include "spec/check/other_calls.h"
 #include "spec/check/refute.h"
 #include "spec/check/requirements.h"
+#include "spec/check/unknown.h"
 #include "spec/check/what_helps.h"
 #include "spec/ir/walk.h"
 #include "spec/lower/lower.h"
@@ -82,7 +83,11 @@ void add_line(const ir::Program& program, const FirstWrong& first,
     const std::string& words = first.repair->words;
     if (!first.repair->edits.empty())
       diagnostic.fixes.push_back({"write it " + words, first.repair->edits, false, "", true});
-    if (!first.meant && !same) diagnostic.label = "the numbers are right " + words;
+    const bool names_a_gradient =  // in place of the model's: no help
+        first.meant && compared.difference &&
+        compared.difference->kind == algebra::Difference::operand;
+    if (names_a_gradient || (!first.meant && !same))
+      diagnostic.label = "the numbers are right " + words;
   }
   if (!first.meant) return;
   const ir::Function& model = program.functions.at(first.meant->function);
@@ -92,6 +97,7 @@ void add_line(const ir::Program& program, const FirstWrong& first,
   if (compared.origin != first.own.value && (computed || first.of_gradient) && !name.empty())
     diagnostic.label = first.of_gradient ? "is not the gradient of `" + name + "`"
                                          : "is not `" + name + "` of the model";
+  if (first.returned) diagnostic.label = "the model has this value too, and returns another";
   if (first.meant_range.file >= 0)
     diagnostic.notes.push_back({first.meant_range, "the model's value"});
 }
@@ -173,12 +179,10 @@ void add_what_is_known(const ir::Program& program, size_t index, Diagnostic& dia
   const Name& model = program.functions.at(plan.model.value()).name;
   if (auto mask = masked_by_a_number(program, index))
     diagnostic.details.push_back(*std::move(mask));
-  diagnostic.details.push_back(
-      "checked: types, layouts and collectives. Not decided: whether the "
-      "values are those of `" +
-      model + "`" + (plan.implements_grad ? "'s gradient" : ""));
-  diagnostic.fixes.push_back(
-      {"`--test` compares the plan with its model on random meshes", {}, false, ""});
+  tell_what_is_known(diagnostic, "types, layouts and collectives",
+                     "whether the values are those of `" + model + "`" +
+                         (plan.implements_grad ? "'s gradient" : ""),
+                     "`--test` compares the plan with its model on random meshes");
 }
 
 Diagnostic undecided(const ir::Program& program, size_t index, const lower::Comparison& compared) {

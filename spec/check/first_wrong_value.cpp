@@ -178,8 +178,9 @@ class LineSearch {
   /// right whatever is wrong; and what leaves other results wrong may be one of two that are. There
   /// a small change of the plan names the line, if one is right.
   std::optional<FirstWrong> run() {
+    if (std::count(right_.begin(), right_.end(), result_) > 0) return std::nullopt;
     std::optional<FirstWrong> found = searched();
-    if (found) found->suspects = suspects();
+    if (found) found->suspects = suspects(), move_to_the_return(*found);
     return found;
   }
 
@@ -190,7 +191,8 @@ class LineSearch {
     reach(last);
     auto found = first_wrong(last);
     const bool news = found && found->meant && !becomes(found->own, last) && !of_a_loop(found->own);
-    if (news && found->right == claimed_.size()) return found;
+    const bool all_right = news && found->right == claimed_.size();
+    if (all_right && !is_taken_gradient(*found->meant)) return found;
     if (news) all_right_ = true;
     RepairSearch search{program_, plan_, result_, suspects(), {}, {}, {}, {}};
     search.read_by_suspects = read_by(search.suspects);
@@ -200,6 +202,10 @@ class LineSearch {
     const auto repair = find_repair(search);
     const bool inside = found && repair && found->range.begin <= repair->range.begin &&
                         repair->range.end <= found->range.end && !of_a_loop(found->own);
+    if (all_right) {
+      if (inside) found->repair = repair;
+      return found;
+    }
     if (inside) {
       if (ends_a_loop(found->own, last)) found->repair = repair;
       return found;
@@ -209,6 +215,24 @@ class LineSearch {
     FirstWrong changed{last, {}, repair->range, {}};
     changed.repair = *repair;
     return changed;
+  }
+
+  /// `l, g = value_and_grad(loss)(..)` of the model: of the plan's text it says nothing.
+  bool is_taken_gradient(const ValueAt& v) const {
+    const ir::Instr* instr = defining_instr(function_of(v).body, v.value);
+    return instr && std::holds_alternative<ir::Grad>(instr->op);
+  }
+
+  /// A value of the model that is returned where the model returns another is wrong there, not
+  /// where it is computed.
+  void move_to_the_return(FirstWrong& found) const {
+    const ValueAt last{plan_, own().returned.at(result_)};
+    const SourceRange& returned = own().return_range;
+    if (found.repair || !(found.own == last) || returned.file < 0 || own().returned.size() != 1 ||
+        !model_has(last, Named::alike))
+      return;
+    found.range = returned;
+    found.returned = true;
   }
 
   std::optional<FirstWrong> first_wrong(const ValueAt& last) {
@@ -564,7 +588,8 @@ class LineSearch {
           found.meant = meant;
           found.of_gradient = is_gradient(meant);
           found.meant->function %= program_.functions.size();
-          if ((!only_a_number(meant) || only_a_number(v)) && &of_model == &of_model_)
+          if ((!only_a_number(meant) || (only_a_number(v) && !in_the_library(meant))) &&
+              &of_model == &of_model_)
             found.meant_range = range(meant);
           found.same_order =
               !blocks(v) && reordered.keeps_order(way) && !at_.at(v)->operands.empty();
@@ -587,7 +612,10 @@ class LineSearch {
   /// place of another number.
   bool only_a_number(const ValueAt& v) const {
     const ir::Instr* instr = defining_instr(function_of(v).body, v.value);
-    return instr && !instr->place.inner && std::holds_alternative<ir::Number>(instr->op);
+    return instr && std::holds_alternative<ir::Number>(instr->op);
+  }
+  bool in_the_library(const ValueAt& v) const {
+    return defining_instr(function_of(v).body, v.value)->place.inner.has_value();
   }
 
   /// Which op computes the value, of conditions which comparison; 0 for a parameter or carry.
@@ -653,6 +681,17 @@ class LineSearch {
   double of_a_run_, spent_ = 0, spent_on_repairs_ = 0;  ///< estimated seconds
 };
 
+/// Scalars that are no simple fractions: `lr` of 1/2 is 1 / |d| on two devices by chance.
+Values with_scalars_apart(const ir::Function& plan, Values inputs) {
+  constexpr double apart = 0.9371;
+  for (size_t i = 0; i < std::min(inputs.size(), plan.params.size()); ++i) {
+    const Type& type = plan.values.at(plan.params[i]).type;
+    if (type.dims.empty() && is_float(type.dtype))
+      for (double& x : inputs[i].data) x *= apart;
+  }
+  return inputs;
+}
+
 }  // namespace
 
 std::optional<FirstWrong> first_wrong_value(const ir::Program& program, size_t plan,
@@ -660,12 +699,13 @@ std::optional<FirstWrong> first_wrong_value(const ir::Program& program, size_t p
                                             const std::vector<denote::Array<double>>& inputs) {
   CostOfRun cost(program);
   if (cost.at(plan, sizes).numbers > most_of_a_trace) return std::nullopt;
+  const auto search = [&](const ir::Program& there) {
+    const Values apart = with_scalars_apart(there.functions.at(plan), inputs);
+    const auto found = LineSearch(there, plan, sizes, result, apart, cost).run();
+    return found ? found : LineSearch(there, plan, sizes, result, inputs, cost).run();
+  };
   try {
-    if (names_mesh_sizes(program, plan)) {
-      const ir::Program there = at_mesh_sizes(program, sizes);
-      return LineSearch(there, plan, sizes, result, inputs, cost).run();
-    }
-    return LineSearch(program, plan, sizes, result, inputs, cost).run();
+    return search(names_mesh_sizes(program, plan) ? at_mesh_sizes(program, sizes) : program);
   } catch (const std::exception&) {
     return std::nullopt;  // what cannot run here is explained by the algebra alone
   }

@@ -24,6 +24,7 @@ struct FirstWrong {
   SourceRange range;             ///< of the instruction that computes it
   SourceRange meant_range;       ///< likewise
   bool same_order = false;       ///< of the dims of both, which are no constants
+  bool returned = false;         ///< it is a value of the model, which returns another
   bool of_gradient = false;      ///< what is meant is the gradient of that value
   size_t right = 0;              ///< results that are right with what is meant
   /// Its loop has no other values than it, and what it is computed from may be wrong too.

@@ -32,13 +32,6 @@ std::optional<SourceRange> pattern_range(const Sources& sources, SourceRange ran
                      range.begin + static_cast<uint32_t>(end)};
 }
 
-/// For a refused result that is a whole statement: its value, after the first word.
-SourceRange value_of(const Sources& sources, SourceRange range) {
-  constexpr std::string_view word = "return ";
-  if (range.file >= 0 && sources.text(range).starts_with(word)) range.begin += word.size();
-  return range;
-}
-
 std::optional<Edit> edit_of(const Sources& sources, const RefusedOp& refused, const FixHint& hint) {
   const SourceRange whole = value_of(sources, refused.diagnostic.range);
   if (whole.file < 0) return std::nullopt;
@@ -141,18 +134,6 @@ std::vector<Fix> fixes_of_op(const Sources& sources, const RefusedOp& refused) {
   return fixes;
 }
 
-/// The axes on which a value of the plan's signature is {I}.
-std::set<Axis> alike_axes(const ir::Function& plan) {
-  std::set<Axis> axes;
-  const auto add = [&](const Type& type) {
-    for (const auto& [axis, mark] : type.marks)
-      if (mark == Mark::I) axes.insert(axis);
-  };
-  for (const ir::ValueId id : plan.params) add(plan.values.at(id).type);
-  for (const Type& type : plan.results) add(type);
-  return axes;
-}
-
 /// The operand reduced to a copy that is used alike, `-> M {I_t}`, where the plan has such values.
 std::vector<Fix> reduced_alike(const Sources& sources, const ir::Program& program,
                                const ir::Function& plan, const RefusedOp& refused) {
@@ -207,6 +188,23 @@ std::optional<Fix> alike_parameter(const Sources& sources, const ir::Function& p
 }
 
 }  // namespace
+
+SourceRange value_of(const Sources& sources, SourceRange range) {
+  constexpr std::string_view word = "return ";
+  if (range.file >= 0 && sources.text(range).starts_with(word)) range.begin += word.size();
+  return range;
+}
+
+std::set<Axis> alike_axes(const ir::Function& plan) {
+  std::set<Axis> axes;
+  const auto add = [&](const Type& type) {
+    for (const auto& [axis, mark] : type.marks)
+      if (mark == Mark::I) axes.insert(axis);
+  };
+  for (const ir::ValueId id : plan.params) add(plan.values.at(id).type);
+  for (const Type& type : plan.results) add(type);
+  return axes;
+}
 
 std::vector<Fix> make_fixes(const Sources& sources, const ir::Program& program, size_t function,
                             const std::vector<Type>& types, const RefusedOp& refused) {

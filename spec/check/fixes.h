@@ -1,5 +1,7 @@
 #pragma once
 // Turns fixes into edits of the text.
+#include <set>
+
 #include "spec/check/typing.h"
 
 namespace shardproof {
@@ -7,6 +9,12 @@ namespace shardproof {
 /// The hints of a refusal as fixes, cheapest communication first; not tried yet.
 std::vector<Fix> make_fixes(const Sources& sources, const ir::Program& program, size_t function,
                             const std::vector<Type>& types, const RefusedOp& refused);
+
+/// For a refused result that is a whole statement: its value, after the first word.
+SourceRange value_of(const Sources& sources, SourceRange range);
+
+/// The axes on which a value of the plan's signature is {I}.
+std::set<Axis> alike_axes(const ir::Function& plan);
 
 /// A stop_grad that the model does not have.
 std::vector<Fix> fixes_of_stop_grad(const Sources& sources, SourceRange call);

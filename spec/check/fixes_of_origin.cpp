@@ -4,6 +4,7 @@
 
 #include "spec/check/shown_names.h"
 #include "spec/ir/walk.h"
+#include "spec/rules/words.h"
 #include "spec/syntax/parser.h"
 
 namespace shardproof {
@@ -135,6 +136,26 @@ std::optional<Fix> gradient_reduced(const Sources& sources, const ir::Program& p
                 {after, "\n" + std::string(indent, ' ') + name + " = " + reduce + terms + ")"}});
 }
 
+// --- a sum that is read more than once ---
+
+/// `y = einsum(..)` as `y = all_reduce(.., einsum(..))`, for `y * y`.
+std::optional<Fix> reduced_once(const Sources& sources, const ir::Program& program,
+                                const ir::Function& plan, const std::vector<Type>& types,
+                                const ir::Instr& reader, ir::ValueId value) {
+  const ir::Instr* maker = defining_instr(plan.body, value);
+  const Name& name = plan.values.at(value).name;
+  if (!maker || name.empty() || maker->place.inner || !known(maker->place.range) ||
+      maker->results.size() != 1 || body_of(maker->op) ||
+      std::count(reader.operands.begin(), reader.operands.end(), value) < 2)
+    return std::nullopt;
+  Shape whole = types.at(value);
+  std::erase_if(whole.marks, [](const auto& each) { return each.second == Mark::U; });
+  const SourceRange range = maker->place.range;
+  return guess("reduce `" + name + "` where it is computed",
+               {{range, "all_reduce(\"" + rules::arrow(program, types.at(value), whole) + "\", " +
+                            std::string(sources.text(range)) + ")"}});
+}
+
 // --- a carry ---
 
 /// `all_reduce("..", x)` as x.
@@ -264,6 +285,9 @@ std::vector<Fix> fixes_of_unreduced_origin(const Sources& sources, const ir::Pro
       if (const auto [maker, leaf] = gradient_behind(plan, types, v, axes); maker)
         if (auto fix = gradient_reduced(sources, program, types, *maker, leaf))
           fixes.push_back(*std::move(fix));
+      if (auto fix = reduced_once(sources, program, plan, types, *refused.instr, v);
+          fix && fixes.empty())
+        fixes.push_back(*std::move(fix));
     } else if (is_carry(plan, v)) {
       const Name name = plan.values.at(v).name.substr(0, plan.values.at(v).name.find('.'));
       if (auto edits = carry_unreduced(sources, plan, name, axes); !edits.empty())

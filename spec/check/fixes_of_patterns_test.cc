@@ -15,8 +15,7 @@ TEST(FixesOfPatterns, AxesThatThePatternsLackAreStatedLineByLine) {
   expect_first_fix(head + layers +
                        "    h = einsum(\"B M, M F -> B F\", x, a)\n"
                        "    y = einsum(\"B F, F M -> B M\", gelu(h), b)\n    return y\n}\n",
-                   "E0301",
-                   "state the types of the operands and of the result, then all_reduce first");
+                   "E0301", "state the types of the operands and of the result, then all_reduce");
 }
 
 const std::string softmax =
@@ -30,7 +29,7 @@ TEST(FixesOfPatterns, ALibraryCallStatesItsArgument) {
 TEST(FixesOfPatterns, WhatALibraryFunctionWorksOnIsGathered) {
   expect_fix(
       head + softmax + "f32[B/d M/t]) -> f32[B/d M/t] { return softmax(\"B/d M/t; M\", x) }\n",
-      "E0208", "gather the operand of softmax, then slice first");
+      "E0208", "gather the operand of softmax, then slice");
   expect_first_fix(
       head +
           "fn l(x: f32[B V], y: i32[B]) -> f32[] {\n"

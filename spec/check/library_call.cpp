@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "spec/check/fixes.h"
 #include "spec/denote/evaluate.h"
 #include "spec/ir/walk.h"
 
@@ -307,18 +308,24 @@ void tell_as_call(const Sources& sources, const ir::Program& program, const ir::
     diagnostic.counterexample = numbers;
   if (auto range = argument_of(sources, diagnostic.range, plan.values.at(instance.argument).name)) {
     refused.refusal.fixes.clear();
+    const auto reduced_to = [&](const Shape& whole, const std::string& as) {
+      const std::string wrap = "all_reduce(\"" + to_string(static_cast<const Shape&>(type)) +
+                               " -> " + to_string(whole) + "\", ";
+      FixHint hint;
+      hint.kind = FixHint::Kind::wrap_result;
+      hint.message = "reduce before " + name + as;
+      std::string call(sources.text(diagnostic.range));
+      hint.text = call.replace(range->begin - diagnostic.range.begin, range->end - range->begin,
+                               wrap + std::string(sources.text(*range)) + ")");
+      hint.cost = 2;
+      refused.refusal.fixes.push_back(hint);
+    };
     Shape whole = type;
     whole.marks.erase(axis);
-    const std::string wrap = "all_reduce(\"" + to_string(static_cast<const Shape&>(type)) + " -> " +
-                             to_string(whole) + "\", ";
-    FixHint hint;
-    hint.kind = FixHint::Kind::wrap_result;
-    hint.message = "reduce before " + name;
-    std::string call(sources.text(diagnostic.range));
-    hint.text = call.replace(range->begin - diagnostic.range.begin, range->end - range->begin,
-                             wrap + std::string(sources.text(*range)) + ")");
-    hint.cost = 2;
-    refused.refusal.fixes.push_back(hint);
+    reduced_to(whole, "");
+    if (!alike_axes(plan).contains(axis)) return;
+    whole.marks[axis] = Mark::I;
+    reduced_to(whole, ", as {I_" + axis + "}");
   }
 }
 

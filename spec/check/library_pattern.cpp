@@ -62,7 +62,8 @@ std::vector<Fix> fixes_of_library_pattern(const Sources& sources, const ir::Func
   const ir::LibraryCall& call = plan.library_calls.at(*refused.instr->library_call);
   const SourceRange range = refused.instr->place.range;
   const auto* ascribed = std::get_if<ir::Ascribe>(&refused.instr->op);
-  if (range.file < 0 || call.right || call.left.empty()) return {};
+  const bool bare = call.left.empty();  // `"; K"`: the operands are the arguments as they are
+  if (range.file < 0 || call.right || (bare && ascribed)) return {};
   // An argument is refused where it stands, an op of the body at the call.
   SourceRange whole = range;
   if (ascribed) {
@@ -81,9 +82,10 @@ std::vector<Fix> fixes_of_library_pattern(const Sources& sources, const ir::Func
   };
   Fix fix{"", {}, false, ""};
   std::vector<Shape> left;
-  for (size_t i = 0; i < call.left.size() && i < call.arguments.size(); ++i) {
+  const size_t operands = bare ? read->arguments.size() : call.left.size();
+  for (size_t i = 0; i < operands && i < call.arguments.size(); ++i) {
     const Type& type = types.at(call.arguments[i].value);
-    auto own = with_axes(call.left[i], type);
+    auto own = bare ? std::optional<Shape>(type) : with_axes(call.left[i], type);
     if (!own) return {};
     Shape gathered = *own;
     if (!ascribed)
@@ -97,10 +99,11 @@ std::vector<Fix> fixes_of_library_pattern(const Sources& sources, const ir::Func
     }
     left.push_back(gathered);
   }
-  if (ascribed != nullptr ? left == call.left : fix.edits.empty()) return {};
+  if (ascribed ? left == call.left : fix.edits.empty()) return {};
   fix.message = ascribed ? "state the argument's type in the pattern"
                          : "gather the operand of " + call.function;
-  fix.edits.push_back({place(read->pattern, read->pattern_end), joined(left, call.working)});
+  if (!bare)
+    fix.edits.push_back({place(read->pattern, read->pattern_end), joined(left, call.working)});
   return {fix};
 }
 

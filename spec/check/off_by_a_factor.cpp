@@ -73,6 +73,11 @@ SourceRange lines_of(const Sources& sources, SourceRange range) {
   return range;
 }
 
+std::string trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(' '), end = text.find_last_not_of(' ') + 1;
+  return std::string(text.substr(begin, end - begin));
+}
+
 /// The edits that leave one `/ |d|`, `* |d|` or `|d| *` of the lines out.
 std::vector<Edit> left_out(const Sources& sources, const SourceRange& lines,
                            const std::string& size) {
@@ -109,7 +114,7 @@ std::vector<Edit> scaled_arguments(const Sources& sources, const SourceRange& ca
 }  // namespace
 
 std::vector<Fix> fixes_of_factor(const Sources& sources, const Diagnostic& error) {
-  constexpr std::string_view words = "equal up to the factor ";
+  constexpr std::string_view words = " the factor ";  // `equal up to`, `is off by`
   constexpr size_t most = 4;
   const size_t at = error.label.rfind(words);
   if (at == error.label.npos || error.range.file < 0) return {};
@@ -122,7 +127,7 @@ std::vector<Fix> fixes_of_factor(const Sources& sources, const Diagnostic& error
   for (const std::vector<std::string>* side : {&factor->below, &factor->above})
     for (const std::string& size : *side)
       for (const Edit& edit : left_out(sources, lines_of(sources, error.range), size))
-        add("leave out `" + size + "`", edit);
+        add("leave out `" + trimmed(sources.text(edit.range)) + "`", edit);
   const std::string text(sources.text(error.range));
   const std::string by = quotient("1", *factor);
   if (text.starts_with("each "))

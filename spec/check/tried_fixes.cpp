@@ -150,7 +150,9 @@ class FixTrial {
     for (const auto& [message, text] : next.texts) {
       // A step of the same kind at another place is in the edit.
       const bool again = fix.message.ends_with(message);
-      Fix both{again ? fix.message : fix.message + ", then " + message,
+      constexpr std::string_view first = " first";
+      const size_t end = message.size() - (message.ends_with(first) ? first.size() : 0);
+      Fix both{again ? fix.message : fix.message + ", then " + message.substr(0, end),
                line_edits(file, file_.sources.file(file).text, text), false, "", fix.guess};
       if (both.edits.empty() || !run_on(diagnostic, plan, both, depth - 1)) continue;
       fix = std::move(both);
@@ -260,6 +262,7 @@ std::vector<Fix> tried_fixes(FixTrial& trial, const Diagnostic& diagnostic, cons
                     {failed[i].message, {}, false, ""});
   else
     failed.clear();
+  if (!proved.empty()) fewer.clear();  // they leave another error
   for (const auto* list : {&fewer, &advice})
     proved.insert(proved.end(), list->begin(), list->end());
   return proved;
@@ -275,6 +278,26 @@ void try_together(FixTrial& trial, Diagnostic& diagnostic, const PlanReport& pla
                            diagnostic.fixes.begin() + static_cast<std::ptrdiff_t>(failed.size()));
     diagnostic.fixes.insert(diagnostic.fixes.begin(), std::move(fix));
     return;
+  }
+}
+
+bool has_checked(const Diagnostic& diagnostic) {
+  return std::any_of(diagnostic.fixes.begin(), diagnostic.fixes.end(),
+                     [](const Fix& fix) { return fix.checked; });
+}
+
+/// Where one fix proves the plan, it clears the plan's other errors too: edits of these that do not
+/// prove it are not shown.
+void leave_to_the_checked(const Sources& sources, PlanReport& plan) {
+  const auto proving = std::find_if(plan.diagnostics.begin(), plan.diagnostics.end(), has_checked);
+  if (proving == plan.diagnostics.end() || proving->range.file < 0) return;
+  const int line = sources.locate(proving->range.file, proving->range.begin).line;
+  for (Diagnostic& each : plan.diagnostics) {
+    if (!told_as_error(each)) continue;
+    std::erase_if(each.fixes, [](const Fix& fix) { return !fix.checked && !fix.edits.empty(); });
+    if (each.fixes.empty())
+      each.fixes.push_back(
+          {"the fix of line " + std::to_string(line) + " clears this too", {}, false, ""});
   }
 }
 
@@ -359,14 +382,19 @@ void try_fixes(const TriedFile& file, std::vector<PlanReport>& plans,
       if (failed.empty() && first && !each.fixes.empty() && !each.fixes[0].checked &&
           !each.fixes[0].edits.empty())
         failed.push_back(each.fixes[0]);
+      if (has_checked(each)) continue;
       if (!failed.empty()) together.push_back({&plan, i, std::move(failed)});
     }
   }
   for (const Failed& each : together)
     try_together(trial, each.plan->diagnostics[each.diagnostic], *each.plan, each.fixes);
+  for (PlanReport& plan : plans) leave_to_the_checked(file.sources, plan);
   for (PlanReport& plan : plans)
-    for (Diagnostic& each : plan.diagnostics)
+    for (Diagnostic& each : plan.diagnostics) {
       move_to_the_fix(file.sources, file.program.functions[plan.function], each);
+      add_help(each);
+    }
+  for (Diagnostic& each : of_file) add_help(each);
 }
 
 }  // namespace shardproof

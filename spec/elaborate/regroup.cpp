@@ -181,11 +181,14 @@ std::optional<Problem> regroup(const ir::Program& program, ir::Pattern& pattern,
   for (size_t i = 0; i < written.dims.size(); ++i)
     if (!marked || i != *pattern.left_bracket)
       for (const Factor& each : factors(program, written.dims[i].dim)) paired.push_back(each);
-  if (const auto name = repeated(paired))
-    return Problem{.message = "`" + *name + "` occurs twice in one operand",
-                   .label = "two indices need two names: declare `dim ... = " + *name +
-                            "` and use it for one of them",
-                   .operand = operand};
+  if (const auto name = repeated(paired)) {
+    written = type;
+    return Problem{
+        .message = "`" + *name + "` occurs twice in one operand",
+        .label = "two indices need two names: the operand has `" + text(program, type) + "`",
+        .operand = operand,
+        .fix = pattern_text(program, pattern)};
+  }
   return {};
 }
 

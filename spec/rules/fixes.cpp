@@ -196,11 +196,16 @@ std::optional<FixHint> gather_operand(const Application& app, size_t operand, co
   FixHint hint =
       around(app, operand, wrap(app.program, {"all_gather", 1}, app.type(operand), to), to);
   ir::Pattern pattern = app.pattern;
-  pattern.left[operand] = to;
-  for (Split& split : pattern.right.dims)
-    if (const Split* own = find(app.type(operand), split.dim);
-        own && std::count(own->axes.begin(), own->axes.end(), axis))
-      std::erase(split.axes, axis);
+  Shape& left = pattern.left[operand];  // its names stay: `T` for L
+  if (left.dims.size() != to.dims.size()) return {};
+  for (size_t i = 0; i < left.dims.size(); ++i) {
+    const std::vector<Axis>& had = app.type(operand).dims[i].axes;
+    for (Split& split : pattern.right.dims)
+      if (split.dim == left.dims[i].dim && std::count(had.begin(), had.end(), axis))
+        std::erase(split.axes, axis);
+    left.dims[i].axes = to.dims[i].axes;
+  }
+  left.marks = to.marks;
   hint.pattern = pattern_text(app, pattern);
   hint.message = "gather over " + axis + " before " + app.name;
   return hint;
