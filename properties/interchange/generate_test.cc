@@ -132,6 +132,8 @@ const Family families[] = {
     {"llama_tied", "llama3.hf.json", "llama_train.shard", "train_step_sharded",
      "llama3_decode.shard"},
     {"mistral", "mistral.hf.json", "mistral.shard", "train_step_sharded", "mistral_decode.shard"},
+    {"mixtral", "mixtral.hf.json", "mixtral.shard", "train_step_sharded", "mixtral_decode.shard"},
+    {"qwen2", "qwen2.hf.json", "qwen2.shard", "train_step_sharded", "qwen2_decode.shard"},
     {"qwen3", "qwen3.hf.json", "qwen3.shard", "train_step_sharded", "qwen3_decode.shard"},
     {"gemma2", "gemma2.hf.json", "gemma2.shard", "train_step_sharded", "gemma2_decode.shard"},
     {"gpt2", "gpt2.hf.json", "gpt2_tensor_parallel.shard", "train_step_t", "gpt2_decode.shard"},
