@@ -73,30 +73,6 @@ int explain(const std::string& wanted, std::ostream& out, std::ostream& err) {
   return 3;
 }
 
-/// Writes a new file and puts it in the place of the old one, which a full disk leaves as it is.
-/// Returns why not; empty if it is done.
-std::string replace_text(const std::string& path, const std::string& text) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const fs::path real = fs::canonical(path, error);  // a link stays a link
-  if (error) return error.message();
-  const fs::path fresh = real.string() + ".unfinished";
-  std::ofstream file(fresh, std::ios::binary);
-  file << text << std::flush;
-  file.close();
-  if (!file) {
-    const std::string why = std::strerror(errno);
-    fs::remove(fresh, error);
-    return why;
-  }
-  fs::permissions(fresh, fs::status(real, error).permissions(), error);
-  if (!error) fs::rename(fresh, real, error);
-  if (!error) return "";
-  const std::string why = error.message();
-  fs::remove(fresh, error);
-  return why;
-}
-
 /// Formats each file in place; `-` goes to standard output.
 int format_sources(const Options& options, const Environment& environment, std::istream& in,
                    std::ostream& out, std::ostream& err) {
@@ -111,7 +87,7 @@ int format_sources(const Options& options, const Environment& environment, std::
     }
     if (text && *text == *input.text) continue;
     if (text) {
-      why = replace_text(path, *text);
+      why = shell::replace_file(path, *text);
       if (why.empty()) {
         out << visible(path) << "\n";
         continue;
@@ -405,16 +381,15 @@ class Run {
   }
 
   void page(FileReport& report) {
-    if (!writable(report, "--html ", options_.html)) return;
-    std::ofstream out(options_.html, std::ios::binary);
-    page::print_html(report, out);
-    if (!out.flush()) not_written(report, "--html " + options_.html, "the file cannot be written");
+    std::ostringstream text;
+    page::print_html(report, text);
+    written(report, "--html ", options_.html, text.str());
   }
 
-  bool writable(FileReport& report, const std::string& option, const std::string& path) {
-    const std::string why = shell::why_not_writable(path);
-    if (!why.empty()) not_written(report, option + path, "the file cannot be written: " + why);
-    return why.empty();
+  void written(FileReport& report, const std::string& option, const std::string& path,
+               const std::string& text) {
+    if (const std::string why = shell::replace_file(path, text); !why.empty())
+      not_written(report, option + path, "the file cannot be written: " + why);
   }
 
   void backwards(FileReport& report, const FileReader& reader, const Given& given) {
@@ -533,10 +508,8 @@ class Run {
     const std::string option = "--plot-schedule " + options_.plot_schedule;
     for (const PlanReport& plan : report.checked->plans())
       for (const PipelineRun& each : pipeline_runs(report, plan)) {
-        if (!writable(report, "--plot-schedule ", options_.plot_schedule)) return;
-        std::ofstream out(options_.plot_schedule);
-        out << schedule::svg(each.run, each.sizes.C);
-        if (!out.flush()) not_written(report, option, "the file cannot be written");
+        written(report, "--plot-schedule ", options_.plot_schedule,
+                schedule::svg(each.run, each.sizes.C));
         return;
       }
     not_written(report, option,

@@ -228,7 +228,7 @@ TEST_F(Files, AnUnknownSaysWhatToWriteMeanwhile) {
   const Result result = run_with({SHARDPROOF_SOURCE_DIR "/spec/tests/codes/u0011_schedule.shard"});
   EXPECT_EQ(result.code, 2);
   for (const char* words :
-       {"checked: types, layouts", "Not decided: whether the stages end", "until then"})
+       {"checked: types, layouts", "Not decided: whether the stages end", "help: meanwhile, "})
     EXPECT_NE(result.out.find(words), std::string::npos) << result.out;
 }
 

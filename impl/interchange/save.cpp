@@ -85,8 +85,7 @@ void write_parts(const fs::path& folder, const Layout& layout, const std::vector
   for (const auto& [number, file] : files) file.sync();
 }
 
-void begin_files(const fs::path& folder, const fs::path& unfinished, const Layout& layout) {
-  if (fs::exists(folder)) throw FileError(folder.string() + ": is there already");
+void begin_files(const fs::path& unfinished, const Layout& layout) {
   std::error_code error;
   fs::remove_all(unfinished, error);
   if (!fs::create_directories(unfinished, error))
@@ -124,11 +123,20 @@ void save(const Mapping& mapping, const fs::path& to, Communicator& communicator
   const auto on_first = [&](const auto& body) {
     checkpoint::agree(communicator, rank == 0 ? checkpoint::error_of(body) : "", saving);
   };
-  on_first([&] { begin_files(folder, unfinished, layout); });
-  checkpoint::agree(communicator,
-                    checkpoint::error_of([&] { write_parts(unfinished, layout, all, mesh, rank); }),
-                    saving);
-  on_first([&] { finish_files(folder, unfinished, layout, config); });
+  on_first([&] {
+    if (fs::exists(folder)) throw FileError(folder.string() + ": is there already");
+  });
+  try {
+    on_first([&] { begin_files(unfinished, layout); });
+    checkpoint::agree(
+        communicator,
+        checkpoint::error_of([&] { write_parts(unfinished, layout, all, mesh, rank); }), saving);
+    on_first([&] { finish_files(folder, unfinished, layout, config); });
+  } catch (...) {  // all ranks are told of an error, and none writes any more
+    std::error_code ignored;
+    if (rank == 0) fs::remove_all(unfinished, ignored);
+    throw;
+  }
 }
 
 }  // namespace shardproof::interchange

@@ -1,7 +1,6 @@
 #include "impl/shard_train/report.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -15,6 +14,7 @@
 #include "impl/shard_train/report_parts.h"
 #include "impl/shard_train/resident.h"
 #include "spec/html/html.h"
+#include "spec/shell/writable.h"
 
 namespace shardproof::shard_train {
 namespace {
@@ -168,17 +168,8 @@ void Report::State::write(const std::string& state) {
   const std::string page =
       html::document(html::part(parts, "report.html"), html::part(parts, "report.js"),
                      data.dump(-1, ' ', true, Json::error_handler_t::replace));
-  // A device or a pipe is written itself; a rename would put a file in its place.
-  const bool in_place = std::filesystem::exists(path) && !std::filesystem::is_regular_file(path);
-  const std::string unfinished = in_place ? path : path + ".unfinished";
-  std::ofstream file(unfinished, std::ios::trunc);
-  file << page << std::flush;
-  file.close();
-  if (!file || (!in_place && std::rename(unfinished.c_str(), path.c_str()) != 0)) {
-    const std::string why = std::strerror(errno);
-    if (!in_place) std::remove(unfinished.c_str());
+  if (const std::string why = shell::replace_file(path, page); !why.empty())
     throw FileError(path + ": cannot be written: " + why);
-  }
   written = Clock::now();
 }
 

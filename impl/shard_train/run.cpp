@@ -1,6 +1,5 @@
 #include "impl/shard_train/run.h"
 
-#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstring>
@@ -19,6 +18,7 @@
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/threads.h"
 #include "spec/diag/visible.h"
+#include "spec/shell/writable.h"
 
 namespace shardproof::shard_train {
 namespace {
@@ -340,9 +340,8 @@ class Run {
   }
 
   void write_file(const std::string& path, const std::string& text, const std::string& about) {
-    std::ofstream file(path);
-    file << text << std::flush;
-    if (!file) throw FileError(path + ": cannot be written: " + std::strerror(errno));
+    if (const std::string why = shell::replace_file(path, text); !why.empty())
+      throw FileError(path + ": cannot be written: " + why);
     say("wrote " + path + (about.empty() ? "" : ": " + about));
   }
 

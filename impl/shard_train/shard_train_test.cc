@@ -281,6 +281,18 @@ TEST(ShardTrain, ExportsWeightsThatItImportsOnAnotherMesh) {
   EXPECT_THAT(unknown.text, HasSubstr("--mapping FILE"));
 }
 
+TEST(ShardTrain, AFullDiskLeavesNoPartOfAnExport) {
+  const std::string at = folder("full_export");
+  const Result full =
+      shell("ulimit -f 4; " SHARD_TRAIN " " SHARDPROOF_SOURCE_DIR
+            "/spec/models/llama_train.shard --config tiny --mesh d=2 --steps 0 "
+            "--mapping " SHARDPROOF_SOURCE_DIR "/spec/models/llama3.hf.json --export " +
+            at + "/hf");
+  EXPECT_EQ(full.code, 1);
+  EXPECT_THAT(full.text, HasSubstr("model.safetensors: cannot be written: File too large"));
+  EXPECT_TRUE(std::filesystem::is_empty(at));
+}
+
 TEST(ShardTrain, AVocabularyThatDoesNotDivideIsStoredWithPadding) {
   const std::string model = " " SHARDPROOF_SOURCE_DIR "/spec/models/gpt2_padded.shard ";
   const std::string fixture = SHARDPROOF_SOURCE_DIR "/properties/interchange/fixtures/gpt2";
