@@ -1,5 +1,6 @@
 #include "properties/generators/rewrite.h"
 
+#include <algorithm>
 #include <map>
 
 namespace shardproof::properties {
@@ -85,11 +86,17 @@ bool disjoint(const std::set<Name>& a, const std::set<Name>& b) {
   return true;
 }
 
+/// `stages` stays where it is: only the first stage of a pipeline has the values of the lines
+/// before it.
+bool may_move(const Statement& statement) {
+  const auto* bind = std::get_if<Bind>(&statement.node);
+  return bind && std::none_of(bind->loop.begin(), bind->loop.end(),
+                              [](const Loop& loop) { return loop.kind == Loop::Kind::stages; });
+}
+
 void swap_in(Block& block, laws::Dice& dice) {
   for (size_t i = 0; i + 1 < block.size(); ++i) {
-    const bool binds = std::holds_alternative<Bind>(block[i].node) &&
-                       std::holds_alternative<Bind>(block[i + 1].node);
-    if (!binds || !dice.below(2)) continue;
+    if (!may_move(block[i]) || !may_move(block[i + 1]) || !dice.below(2)) continue;
     if (disjoint(names_bound(block[i]), names_used(block[i + 1])))
       std::swap(block[i], block[i + 1]);
   }

@@ -14,7 +14,8 @@ using Rewrite = std::function<void(syntax::File&, laws::Dice&)>;
 /// results and saved values keep theirs.
 void rename_values(syntax::File& file, laws::Dice& dice);
 
-/// Adjacent lines of which neither uses the other change places, where the dice show 1 of 2.
+/// Adjacent lines of which neither uses the other change places, where the dice show 1 of 2; but
+/// for `stages`.
 void swap_independent_lines(syntax::File& file, laws::Dice& dice);
 
 /// a + b becomes b + a, a * b becomes b * a, where the dice show 1 of 2.
