@@ -334,6 +334,18 @@ TEST(Tokenizer, OfAnotherKindIsRefused) {
                               id + R"(, "content": "x"}]})";
     EXPECT_THAT(refusal(written("f.json", added)), HasSubstr("the token \"x\" has the id"));
   }
+  const auto with_added = [](const std::string& vocab, const std::string& added) {
+    return written("h.json", R"({"model": {"vocab": {)" + vocab +
+                                 R"(}, "merges": []}, "added_tokens": [)" + added + "]}");
+  };
+  EXPECT_THAT(refusal(with_added(R"("a": 1, "b": 1)", "")),
+              HasSubstr("the tokens \"a\" and \"b\" have the same id, 1"));
+  EXPECT_THAT(refusal(with_added(R"("a": 1)", R"({"id": 1, "content": "x"})")),
+              HasSubstr("the tokens \"a\" and \"x\" have the same id, 1"));
+  EXPECT_THAT(refusal(with_added(R"("a": 1)", R"({"id": 2, "content": "a"})")),
+              HasSubstr("the token \"a\" has two ids, 1 and 2"));
+  EXPECT_THAT(refusal(with_added(R"("a": 1)", R"({"id": 1, "content": "a"})")),
+              HasSubstr("differently from GPT-2"));  // as in GPT-2's file
   EXPECT_THAT(refusal("/dev/zero"), HasSubstr("/dev/zero: is not a regular file"));
   const std::string deep = std::string(400'000, '[') + std::string(400'000, ']');
   EXPECT_THAT(refusal(written("g.json", R"({"model": {"vocab": {"a": )" + deep + "}}}")),

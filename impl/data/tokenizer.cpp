@@ -135,17 +135,25 @@ Tokenizer Tokenizer::load(const std::filesystem::path& path) {
     const Json& model = json.at("model");
     if (model.value("type", "BPE") != "BPE")
       throw std::runtime_error("its model is " + model.value("type", "") + ", not BPE");
-    for (const auto& [name, token] : model.at("vocab").items()) {
-      const uint32_t id = id_of(name, token);
+    std::unordered_map<uint32_t, std::string> names;
+    const auto add = [&](const std::string& name, const Json& given, const std::string& bytes) {
+      const uint32_t id = id_of(name, given);
+      if (const auto& known = names.try_emplace(id, name).first->second; known != name)
+        throw std::runtime_error("the tokens \"" + known + "\" and \"" + name +
+                                 "\" have the same id, " + std::to_string(id));
       if (id >= result.bytes_.size()) result.bytes_.resize(id + 1);
-      result.bytes_[id] = bytes_of(name).value_or(name);
-      result.tokens_[name] = id;
-    }
+      result.bytes_[id] = bytes;
+      return id;
+    };
+    for (const auto& [name, token] : model.at("vocab").items())
+      result.tokens_[name] = add(name, token, bytes_of(name).value_or(name));
     for (const Json& each : json.value("added_tokens", Json::array())) {
       const auto name = each.at("content").get<std::string>();
-      const uint32_t id = id_of(name, each.at("id"));
-      if (id >= result.bytes_.size()) result.bytes_.resize(id + 1);
-      result.bytes_[id] = name;
+      const uint32_t id = add(name, each.at("id"), name);
+      if (const auto found = result.tokens_.find(name);
+          found != result.tokens_.end() && found->second != id)
+        throw std::runtime_error("the token \"" + name + "\" has two ids, " +
+                                 std::to_string(found->second) + " and " + std::to_string(id));
       if (name == end_of_text || name == begin_of_text) result.document_ = id;
     }
     for (const Json& each : model.at("merges")) {

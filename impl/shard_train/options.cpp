@@ -9,6 +9,7 @@
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/onednn.h"
 #include "spec/shell/shell.h"
+#include "spec/shell/version.h"
 
 namespace shardproof::shard_train {
 namespace {
@@ -292,12 +293,10 @@ class Flags {
   std::string group_;
 };
 
-const char release[] = "0.1.0";
-
 std::string version() {
   const std::string products = cpu::onednn_version();
-  return std::string("shard-train ") + release + "\nCPU kernels: " + cpu::name_of(cpu::isa()) +
-         (products.empty() ? "" : ", " + products);
+  return std::string("shard-train ") + shell::version +
+         "\nCPU kernels: " + cpu::name_of(cpu::isa()) + (products.empty() ? "" : ", " + products);
 }
 
 void require_consistent(const Options& o) {
@@ -327,7 +326,7 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
   app.get_formatter()->column_width(30);
   Flags(app, line.options, set).add();
   std::optional<std::string> for_a_shell;
-  shell::add_option(app, release, for_a_shell);
+  shell::add_option(app, shell::version, for_a_shell);
   try {
     std::vector<std::string> reversed(args.rbegin(), args.rend());
     app.parse(std::move(reversed));

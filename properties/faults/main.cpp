@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "properties/faults/tally.h"
+#include "spec/shell/version.h"
 
 namespace {
 
@@ -35,6 +36,7 @@ std::vector<std::string> files_under(const std::string& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (shell::answers_version("plant-faults", argc, argv)) return 0;
   faults::Sample sample;
   faults::Tally tally;
   std::string json;

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "spec/ir/claim.h"
+#include "spec/shell/version.h"
 
 namespace shardproof::cli {
 namespace {
@@ -166,7 +167,7 @@ Json json_of(const FileReport& report) {
     for (Json& each : diagnostics_of(*report.sources, report.checked->diagnostics()))
       diagnostics.push_back(std::move(each));
   }
-  return {{"version", version},
+  return {{"version", shell::version},
           {"file", utf8(report.path)},
           {"verdict", to_string(report.verdict)},
           {"exit", exit_code(report.verdict)},

@@ -4,10 +4,9 @@
 #include <map>
 
 #include "spec/shell/shell.h"
+#include "spec/shell/version.h"
 
 namespace shardproof::cli {
-
-const char* const version = "0.1.0";
 
 namespace {
 
@@ -141,7 +140,7 @@ void add_manners(Written& w, Options& o) {
       {"auto", When::automatic}, {"always", When::always}, {"never", When::never}};
   w.text("--color", o.colour, "auto, always or never", "WHEN")->transform(shell::one_of(when));
   w.app.add_flag("--no-color", w.no_colour, "The same as --color never");
-  shell::add_option(w.app, version, w.for_a_shell);
+  shell::add_option(w.app, shell::version, w.for_a_shell);
 }
 
 /// Throws CLI::ParseError for options that do not go together.
@@ -170,7 +169,7 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
   Written w;
   w.app.footer(footer);
   w.app.get_formatter()->column_width(28);
-  w.app.set_version_flag("--version", std::string("check-sharding ") + version);
+  w.app.set_version_flag("--version", std::string("check-sharding ") + shell::version);
   add_inputs(w, o);
   add_reports(w, o);
   add_runs(w, o);

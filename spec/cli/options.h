@@ -44,6 +44,4 @@ struct CommandLine {
 CommandLine parse_command_line(const std::vector<std::string>& args, std::ostream& out,
                                std::ostream& err);
 
-extern const char* const version;
-
 }  // namespace shardproof::cli

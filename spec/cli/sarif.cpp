@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "spec/cli/json.h"
+#include "spec/shell/version.h"
 
 namespace shardproof::cli {
 namespace {
@@ -134,7 +135,7 @@ void print_sarif(const std::vector<FileReport>& reports, std::ostream& out) {
   for (const FileReport& report : reports)
     for (const Diagnostic* each : all_diagnostics(report))
       results.push_back(result_of(report, *each));
-  const Json driver = {{"name", "check-sharding"}, {"version", version}, {"rules", rules()}};
+  const Json driver = {{"name", "check-sharding"}, {"version", shell::version}, {"rules", rules()}};
   const Json run = {
       {"tool", {{"driver", driver}}}, {"columnKind", "utf16CodeUnits"}, {"results", results}};
   const Json sarif = {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},

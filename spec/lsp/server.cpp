@@ -15,6 +15,7 @@
 #include "spec/lsp/framing.h"
 #include "spec/lsp/prover.h"
 #include "spec/resolve/project.h"
+#include "spec/shell/version.h"
 #include "spec/syntax/format.h"
 
 namespace shardproof::lsp {
@@ -372,7 +373,7 @@ class Server {
     const Json workspace = member(member(params, "capabilities"), "workspace");
     refreshes_lenses_ = member(member(workspace, "codeLens"), "refreshSupport") == Json(true);
     return {{"capabilities", capabilities()},
-            {"serverInfo", {{"name", "check-sharding"}, {"version", cli::version}}}};
+            {"serverInfo", {{"name", "check-sharding"}, {"version", shell::version}}}};
   }
 
   void add_methods() {

@@ -12,6 +12,7 @@
 
 #include "impl/comm/mpi/mpi_communicator.h"
 #include "impl/comm/threads.h"
+#include "spec/shell/version.h"
 
 namespace shardproof {
 namespace {
@@ -135,4 +136,7 @@ void table(Communicator& communicator) {
 }  // namespace
 }  // namespace shardproof
 
-int main(int argc, char** argv) { return shardproof::run_on_mpi(argc, argv, shardproof::table); }
+int main(int argc, char** argv) {
+  if (shardproof::shell::answers_version("collectives_bench", argc, argv)) return 0;
+  return shardproof::run_on_mpi(argc, argv, shardproof::table);
+}

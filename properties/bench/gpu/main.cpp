@@ -10,6 +10,7 @@
 #include "impl/device/emulated/emulated.h"
 #include "properties/bench/gpu/kernels.h"
 #include "properties/bench/gpu/steps.h"
+#include "spec/shell/version.h"
 
 namespace shardproof::bench {
 namespace {
@@ -152,6 +153,7 @@ void ceilings(const Options& options) {
 
 int main_of(int argc, char** argv) {
   CLI::App app("The speed of kernels and of training steps on a GPU", "gpu_bench");
+  app.set_version_flag("--version", std::string("gpu_bench ") + shell::version);
   Options options;
   const char* elsewhere = std::getenv("SHARDPROOF_ROOT");
   options.root = elsewhere ? elsewhere : SHARDPROOF_SOURCE_DIR;

@@ -17,6 +17,7 @@
 #include "impl/run/runner.h"
 #include "impl/shard_train/timeline.h"
 #include "spec/schedule/schedule.h"
+#include "spec/shell/version.h"
 
 namespace shardproof {
 namespace {
@@ -176,6 +177,7 @@ bool computing(const std::string& name, int64_t p) {
 }  // namespace shardproof
 
 int main(int argc, char** argv) {
+  if (shardproof::shell::answers_version("pipeline_bench", argc, argv)) return 0;
   const std::chrono::milliseconds product(argc > 1 ? std::atoi(argv[1]) : 20);
   const char* const schedules[] = {"gpipe", "one_f_one_b", "zero_bubble"};
   bool all = true;

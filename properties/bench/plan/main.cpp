@@ -32,6 +32,7 @@
 #include "kernels/cpu/threads.h"
 #include "properties/bench/plan/limits.h"
 #include "properties/bench/step_cost.h"
+#include "spec/shell/version.h"
 
 namespace shardproof {
 namespace {
@@ -221,6 +222,7 @@ void print(const Result& result, const Mesh& mesh, bool overlap, int steps,
 
 int main(int argc, char** argv) {
   using namespace shardproof;
+  if (shell::answers_version("plan_bench", argc, argv)) return 0;
   if (argc < 6) {
     std::fprintf(stderr,
                  "usage: plan_bench FILE PLAN DIMS STEPS MESH...\n"

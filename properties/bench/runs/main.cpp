@@ -8,6 +8,7 @@
 #include "spec/check/check.h"
 #include "spec/check/second_leg.h"
 #include "spec/prove/prove.h"
+#include "spec/shell/version.h"
 
 namespace shardproof {
 namespace {
@@ -33,5 +34,6 @@ void measure(const std::string& path) {
 }  // namespace shardproof
 
 int main(int count, char** paths) {
+  if (shardproof::shell::answers_version("runs_bench", count, paths)) return 0;
   for (int i = 1; i < count; ++i) shardproof::measure(paths[i]);
 }

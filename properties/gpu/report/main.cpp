@@ -13,6 +13,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "spec/shell/version.h"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -240,6 +242,7 @@ int make_all(const fs::path& folder) {
 }  // namespace
 
 int main(int argc, char** argv) try {
+  if (shardproof::shell::answers_version("gpu_report", argc, argv)) return 0;
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() == 5 && words[0] == "probe") return probe(words);
   if (words.size() == 3 && words[0] == "part") return make_part(words[1], words[2]), 0;
