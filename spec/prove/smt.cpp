@@ -1,5 +1,7 @@
 #include "spec/prove/smt.h"
 
+#include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 #include <z3++.h>
 
@@ -129,7 +131,7 @@ std::shared_mutex& z3_in_use() {
 }  // namespace
 
 /// Z3 hears no interrupt in the middle of an algebraic number. So it works on a thread of its own,
-/// which is left behind where it does not stop, until it wants memory: see `starve`.
+/// which is left behind where it does not stop, and interrupted until it ends: see `outlive`.
 struct Solver::Engine {
   z3::context context;
   std::optional<z3::solver> solver;
@@ -153,16 +155,20 @@ struct Solver::Engine {
   }
 
   /// The engine is a new one where it was interrupted: that one would give up on all that follows.
-  static Z3_lbool answer(std::unique_ptr<Engine>& engine, std::chrono::milliseconds limit) {
+  static Z3_lbool answer(std::unique_ptr<Engine>& engine, std::chrono::milliseconds limit,
+                         uint64_t growth) {
     engine->begin();
     auto found = engine->answer_within(limit);
     if (found) return *found;
-    // An interrupt between two steps is lost.
-    for (int tries = 0; tries < 20 && !found; ++tries) {
+    // An interrupt between two steps is lost. What counts is the thread's own time: on a busy machine
+    // it may not have run for seconds.
+    const double begin = engine->seconds();
+    const auto last = Clock::now() + longest_interrupted;
+    while (!found && engine->seconds() - begin < deaf_after && Clock::now() < last) {
       engine->context.interrupt();
       found = engine->answer_within(std::chrono::milliseconds(50));
     }
-    if (!found) leave(std::move(engine));
+    if (!found) leave(std::move(engine), Z3_get_estimated_alloc_size() + growth);
     engine = std::make_unique<Engine>();
     return Z3_L_UNDEF;
   }
@@ -178,6 +184,16 @@ struct Solver::Engine {
     });
   }
 
+  /// Of a processor, that the check has taken; 0 where its thread has ended.
+  double seconds() {
+    clockid_t clock;
+    timespec taken;
+    if (pthread_getcpuclockid(thread_.native_handle(), &clock) != 0 ||
+        clock_gettime(clock, &taken) != 0)
+      return 0;
+    return static_cast<double>(taken.tv_sec) + 1e-9 * static_cast<double>(taken.tv_nsec);
+  }
+
   std::optional<Z3_lbool> answer_within(std::chrono::milliseconds limit) {
     std::unique_lock lock(mutex_);
     if (!answered_.wait_for(lock, limit, [&] { return answer_.has_value(); })) return std::nullopt;
@@ -187,7 +203,7 @@ struct Solver::Engine {
   }
 
   /// A process ends without the destructors of globals then: the threads use Z3's.
-  static void leave(std::unique_ptr<Engine> engine) {
+  static void leave(std::unique_ptr<Engine> engine, uint64_t most) {
     static const int once = on_exit(
         [](int status, void*) {
           std::cout.flush();
@@ -196,20 +212,26 @@ struct Solver::Engine {
         },
         nullptr);
     static_cast<void>(once);
-    std::thread(starve, std::move(engine)).detach();
+    std::thread(outlive, std::move(engine), most).detach();
   }
 
-  /// Takes all memory from Z3 for a moment, again and again, while no solver uses it. A check that
-  /// grows in such a moment gives up; one that does not grow goes on.
-  static void starve(std::unique_ptr<Engine> engine) {
+  /// Interrupts the check until it hears. Where Z3 has grown beyond `most` bytes, takes all memory
+  /// from it for a moment, again and again, while no solver uses it: a check that grows in such a
+  /// moment gives up. Not sooner: Z3 may crash where it gets no memory.
+  static void outlive(std::unique_ptr<Engine> engine, uint64_t most) {
     for (bool ended = false; !ended; std::this_thread::sleep_for(std::chrono::milliseconds(95))) {
+      engine->context.interrupt();
       std::unique_lock alone(z3_in_use());
-      Z3_global_param_set("memory_max_size", "1");
+      const bool large = Z3_get_estimated_alloc_size() > most;
+      if (large) Z3_global_param_set("memory_max_size", "1");
       ended = engine->answer_within(std::chrono::milliseconds(5)).has_value();
-      Z3_global_param_set("memory_max_size", "0");
+      if (large) Z3_global_param_set("memory_max_size", "0");
       if (ended) engine.reset();
     }
   }
+
+  static constexpr double deaf_after = 1;  ///< seconds of a processor
+  static constexpr std::chrono::seconds longest_interrupted{20};
 
   std::thread thread_;
   std::mutex mutex_;
@@ -246,7 +268,7 @@ Satisfaction Solver::check(const std::vector<Term>& formulas, Use use) {
   Satisfaction result;
   try {
     engine_->put(formulas, use, limits_.resources);
-    const Z3_lbool answer = Engine::answer(engine_, std::chrono::milliseconds(milliseconds));
+    const Z3_lbool answer = Engine::answer(engine_, std::chrono::milliseconds(milliseconds), limits_.growth);
     if (answer == Z3_L_TRUE) {
       result.model = model_of(engine_->context, engine_->solver->get_model(), formulas);
       result.kind = Satisfaction::Kind::sat;

@@ -1,6 +1,7 @@
 #pragma once
 // A thin wrapper around Z3; no other file includes Z3. A claim is proved only if Z3 answers unsat
 // and the assumptions have a model. Any doubt gives `unknown`.
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -25,6 +26,7 @@ struct Limits {
   unsigned milliseconds = 5000;     ///< a backstop for `resources`: time differs between machines
   unsigned resources = 20'000'000;  ///< Z3's rlimit: the same on every machine
   double seconds = 8;               ///< for all queries together; later ones are unknown
+  uint64_t growth = 64u << 20;      ///< bytes for a query that hears no interrupt
 };
 
 struct Satisfaction {

@@ -78,7 +78,7 @@ size_t threads() {
 }
 
 TEST(Solver, ACheckThatIsLeftBehindEndsWhereItGrows) {
-  Solver solver({.milliseconds = 200, .resources = 0});
+  Solver solver({.milliseconds = 200, .resources = 0, .growth = 0});
   const size_t before = threads();
   EXPECT_EQ(solver.satisfy({unlike_squares()}).kind, Satisfaction::Kind::unknown);
   EXPECT_GT(threads(), before);
