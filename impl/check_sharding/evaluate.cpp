@@ -242,15 +242,10 @@ LocalTensor part(const oracle::Tensor& whole, const Slot& slot, const Mesh& mesh
 
 /// Adds a rank's part to a whole tensor of zeros; for copies, only the first rank's.
 void assemble(oracle::Tensor& whole, const LocalTensor& tensor, const Mesh& mesh, int64_t rank) {
-  Type copies = tensor.type;  // terms of a sum are not copies: all ranks count
   for (const auto& [axis, mark] : tensor.type.marks)
     if (mark == Mark::Max)
       throw std::runtime_error("a result that is a maximum over " + axis + " is not written");
-  std::vector<Axis> summed;
-  for (const auto& [axis, mark] : tensor.type.marks)
-    if (mark == Mark::U) summed.push_back(axis);
-  if (!summed.empty()) copies.dims.push_back({{{"1"}}, summed});
-  if (!checkpoint::owns(copies, mesh, rank)) return;
+  if (!checkpoint::counts(tensor.type, mesh, rank)) return;
   const Box box = checkpoint::part_of(tensor.type, mesh, rank, tensor.extents);
   const size_t size = size_of(tensor.element);
   checkpoint::for_each_run(box, {std::vector<int64_t>(whole.shape.size()), whole.shape},

@@ -73,6 +73,14 @@ bool owns(const Type& type, const Mesh& mesh, int64_t rank) {
   });
 }
 
+bool counts(Type type, const Mesh& mesh, int64_t rank) {
+  std::vector<Axis> summed;
+  for (const auto& [axis, mark] : type.marks)
+    if (mark == Mark::U) summed.push_back(axis);
+  if (!summed.empty()) type.dims.push_back({{{"1"}}, summed});
+  return owns(type, mesh, rank);
+}
+
 bool meet(const Box& a, const Box& b) { return meet_of(a, b).count() > 0; }
 
 void for_each_run(const Box& from, const Box& to,

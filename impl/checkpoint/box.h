@@ -25,6 +25,9 @@ std::vector<int64_t> whole_of(const Type& type, const Mesh& mesh,
 
 /// Whether `rank` is the first rank with its part.
 bool owns(const Type& type, const Mesh& mesh, int64_t rank);
+/// Whether the part of `rank` enters the sum over all ranks that gives the value: of copies, the
+/// first does; of the terms of an unreduced value, all do.
+bool counts(Type type, const Mesh& mesh, int64_t rank);
 
 /// Whether the boxes overlap.
 bool meet(const Box& a, const Box& b);

@@ -10,7 +10,8 @@
 
 #include "impl/shard_train/gpus.h"
 #include "impl/shard_train/resident.h"
-#include "impl/trainer/cache.h"
+#include "impl/trainer/same_model.h"
+#include "impl/trainer/sample.h"
 #include "spec/resolve/project.h"
 #include "spec/shell/writable.h"
 
@@ -98,19 +99,32 @@ Name eval_plan(const Options& options, const Program& program, const StepRoles& 
   return loss.kind == ir::Function::Kind::plan ? loss.name : "";
 }
 
+/// The first line of a plan that --sample can use: "plan logits_p implements logits(w: Shards, ids:
+/// i32[B/d L]) -> f32[B/d L V]".
+std::string logits_plan_to_write(const Program& program, const StepRoles& roles) {
+  const ir::Function& step = program.checked().program().functions.at(roles.step);
+  const auto type = [&](size_t leaf) { return step.values.at(step.params.at(leaf)).type; };
+  size_t group = 0;
+  while (step.param_groups.at(group).first != roles.state.at(0).name) ++group;
+  const Name& record = step.param_types.at(group).name;
+  Type ids, logits;
+  for (const size_t leaf : roles.data)
+    if (step.values.at(step.params.at(leaf)).name == "ids") logits = ids = type(leaf);
+  logits.dtype = Dtype::f32;
+  if (const auto entries = vocabulary_of(program, roles)) logits.dims.push_back({*entries, {}});
+  return "plan logits_p implements logits(" + roles.state[0].name + ": " +
+         (record.empty() ? to_string(type(roles.state[0].param)) : record) +
+         ", ids: " + to_string(ids) + ") -> " + to_string(logits);
+}
+
 Name sampled_plan(const Options& options, const Program& program, const StepRoles& roles) {
   if (options.sample == 0 || !decode_file(options, program, roles).empty()) return "";
   if (!options.logits.empty()) return program.plan(options.logits).name;
   if (auto plan = logits_plan(program, roles)) return *plan;
   throw BadInput(
-      "--sample: the step's loss calls no plan from its state and ids to logits: say which, "
-      "--logits PLAN");
-}
-
-std::vector<Name> names_of(const std::vector<StateGroup>& state) {
-  std::vector<Name> names;
-  for (const StateGroup& group : state) names.push_back(group.name);
-  return names;
+      "--sample: which plan gives the logits? The step's loss calls none, and the file has not "
+      "exactly one. Write it, `" +
+      logits_plan_to_write(program, roles) + "`, or name one: --logits PLAN");
 }
 
 /// Requires at least one sequence of tokens, and that the first ones are in the vocabulary.
@@ -242,7 +256,7 @@ Job prepare(const Options& options) {
     how.set = numbers.consts;
     job.cached = load(file, options, how);
     try {
-      cache_plan(*job.cached, names_of(roles.state));
+      require_same_model(program, roles, logits_plan(program, roles), *job.cached, job.dims);
     } catch (const PlanError& error) {
       throw BadInput(file + ": " + error.what());
     }

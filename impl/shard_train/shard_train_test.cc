@@ -18,8 +18,10 @@
 namespace shardproof::shard_train {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const std::string small =
     " " SHARDPROOF_SOURCE_DIR "/impl/shard_train/bigram.shard --config tiny --schedule constant";
@@ -179,6 +181,59 @@ TEST(ShardTrain, ASampleUsesTheCacheOfItsOwnModel) {
     EXPECT_THAT(cached, HasSubstr("tokens/s with a key-value cache"));
     EXPECT_EQ(cached.substr(0, cached.find('\n')), whole.substr(0, whole.find('\n')));
   }
+}
+
+/// A file of another model is refused before the first step, and says what differs: a weight, its
+/// type, or with the same weights the logits.
+TEST(ShardTrain, RefusesTheCacheOfAnotherModel) {
+  const auto refused = [](const std::string& model, const std::string& decode,
+                          const std::string& why) {
+    const std::string models = SHARDPROOF_SOURCE_DIR "/spec/models/";
+    const Result run = shell(SHARD_TRAIN " " + models + model +
+                             " --config tiny --steps 1 --sample 4 --decode " + models + decode);
+    EXPECT_EQ(run.code, 2) << model << ", " << decode;
+    EXPECT_THAT(run.text, AllOf(HasSubstr("extends the cache of another model"), HasSubstr(why),
+                                HasSubstr("--decode none"), Not(HasSubstr("step 1/1"))));
+  };
+  refused("llama_train.shard", "qwen2_decode.shard",
+          "it takes w.layers.attn.b_kv: f32[N kv K/t D], which train_step_sharded does not have");
+  refused("qwen2.shard", "llama3_decode.shard", "it does not take w.layers.attn.b_kv");
+  refused("gpt2_padded.shard", "gpt2_decode.shard",
+          "w.tokens is f32[V/t M] in it, and f32[W/t M] in train_step_w");
+  refused("mistral.shard", "llama3_decode.shard", "that of logits_sharded is");
+  refused("llama_train.shard", "mistral_decode.shard", "that of llama_sharded is");
+  refused("jaxformer_pipeline.shard", "llama3_decode.shard", "w.embed is");
+}
+
+/// A pipeline's loss computes its logits inside: the file's plan of the logits gives them.
+TEST(ShardTrain, SamplesFromAPipeline) {
+  const auto sample = [](const std::string& model, const std::string& flags) {
+    const Result run = shell(SHARD_TRAIN " " SHARDPROOF_SOURCE_DIR "/spec/models/" + model +
+                             " --config tiny --precision f32 --temperature 1 --steps 20 --seed 5 "
+                             "--set L=16 --sample 10 --prompt abcabc " +
+                             flags);
+    EXPECT_EQ(run.code, 0) << run.text;
+    const size_t at = run.text.find("sample: ");
+    EXPECT_NE(at, std::string::npos) << run.text;
+    return at == std::string::npos ? "" : run.text.substr(at, run.text.find('\n', at) - at);
+  };
+  for (const char* model : {"mlp_pipeline.shard", "gpt2_pipeline.shard", "llama3_pipeline.shard"})
+    EXPECT_EQ(sample(model, "--mesh d=1,p=2,t=2"), sample(model, "--mesh d=1,p=1,t=1")) << model;
+  const std::string whole = sample("jaxformer_pipeline.shard", "--decode none --mesh p=1,t=1");
+  EXPECT_EQ(sample("jaxformer_pipeline.shard", "--decode none --mesh p=2,t=2"), whole);
+  EXPECT_EQ(sample("jaxformer_pipeline.shard", "--mesh p=2,t=2"), whole);  // with its cache
+}
+
+TEST(ShardTrain, SaysWhichPlanOfTheLogitsToWrite) {
+  const std::string path = folder("no_logits") + "/model.shard";
+  std::ifstream model(SHARDPROOF_SOURCE_DIR "/spec/models/mlp_pipeline.shard");
+  std::string text(std::istreambuf_iterator<char>(model), {});
+  const size_t begin = text.find("plan logits_p"), end = text.find("plan step_p");
+  std::ofstream(path) << text.erase(begin, end - begin);
+  const Result run = shell(SHARD_TRAIN " " + path + " --config tiny --steps 1 --sample 4");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.text, HasSubstr("plan logits_p implements logits(w: Stages, ids: i32[A B/d L]) "
+                                  "-> f32[A B/d L V]"));
 }
 
 TEST(ShardTrain, SaysWhichFileHasNoCache) {

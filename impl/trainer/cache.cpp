@@ -4,51 +4,12 @@
 #include <chrono>
 #include <cstring>
 
+#include "impl/trainer/cache_roles.h"
 #include "impl/trainer/draw.h"
 #include "kernels/number.h"
 
 namespace shardproof {
 namespace {
-
-bool is_state(const std::vector<Name>& state, const Name& group) {
-  return std::find(state.begin(), state.end(), group) != state.end();
-}
-
-/// The roles of a plan's parameters.
-struct CacheRoles {
-  std::vector<size_t> cache;  ///< leaves
-  std::optional<size_t> ids, at;
-  std::optional<size_t> segments;  ///< none: a model that does not separate documents
-};
-
-std::optional<CacheRoles> cache_roles(const ir::Function& plan, const std::vector<Name>& state) {
-  CacheRoles roles;
-  size_t leaf = 0;
-  for (const auto& [group, count] : plan.param_groups) {
-    const Type& type = plan.values.at(plan.params.at(leaf)).type;
-    if (is_state(state, group)) {
-      leaf += count;
-      continue;
-    }
-    if (group == "ids" || group == "segments" || (group == "at" && type.dims.empty()))
-      (group == "ids" ? roles.ids : group == "at" ? roles.at : roles.segments) = leaf;
-    else if (is_float(type.dtype) && !type.dims.empty())
-      for (size_t i = 0; i < count; ++i) roles.cache.push_back(leaf + i);
-    else
-      return std::nullopt;
-    leaf += count;
-  }
-  if (!roles.ids || !roles.at || roles.cache.empty()) return std::nullopt;
-  if (plan.results.size() != roles.cache.size() + 1) return std::nullopt;
-  const std::vector<Split>& ids = plan.values.at(plan.params[*roles.ids]).type.dims;
-  const std::vector<Split>& logits = plan.results[0].dims;
-  if (logits.size() != ids.size() + 1 || !std::equal(ids.begin(), ids.end(), logits.begin()))
-    return std::nullopt;
-  for (size_t i = 0; i < roles.cache.size(); ++i)
-    if (!same_value_type(plan.results[i + 1], plan.values.at(plan.params[roles.cache[i]]).type))
-      return std::nullopt;
-  return roles;
-}
 
 /// Runs the plan, with its cache.
 class Decoder {
@@ -62,7 +23,7 @@ class Decoder {
         document_(document) {
     const std::vector<Split>& ids = param(*roles_.ids).dims;
     for (size_t i = 0; i + 1 < ids.size(); ++i) one_for_each_device(ids[i]);
-    length_ = placement(1).size(positions());
+    length_ = placement(1).size(positions_of(plan_, roles_));
   }
 
   int64_t length() const { return length_; }
@@ -104,32 +65,6 @@ class Decoder {
     return result;
   }
   const Type& param(size_t leaf) const { return plan_.values.at(plan_.params.at(leaf)).type; }
-  /// The dim of the cache's positions: that of the segments, or the one that neither the ids nor
-  /// the state have.
-  const Dim& positions() const {
-    if (roles_.segments) return param(*roles_.segments).dims.back().dim;
-    const auto has = [](const Type& type, const Dim& dim) {
-      return std::any_of(type.dims.begin(), type.dims.end(),
-                         [&](const Split& each) { return each.dim == dim; });
-    };
-    const Dim* found = nullptr;
-    for (const Split& each : param(roles_.cache[0]).dims) {
-      bool known = has(param(*roles_.ids), each.dim);
-      for (size_t i = 0; i < plan_.params.size(); ++i)
-        known = known || (!contains(roles_.cache, i) && has(param(i), each.dim));
-      if (known) continue;
-      if (found)
-        throw PlanError(plan_.name + ": which dim of its cache are the positions, " +
-                        to_string(*found) + " or " + to_string(each.dim) +
-                        "? Give it segments: i32[.. positions]");
-      found = &each.dim;
-    }
-    if (!found) throw PlanError(plan_.name + ": no dim of its cache are the positions");
-    return *found;
-  }
-  static bool contains(const std::vector<size_t>& leaves, size_t leaf) {
-    return std::find(leaves.begin(), leaves.end(), leaf) != leaves.end();
-  }
   DimSizes sizes(int64_t count) const {
     DimSizes result = trainer_.dims();
     for (const auto& [name, size] : batch_) result[name] = size;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "impl/checkpoint/box.h"
 #include "kernels/number.h"
 #include "kernels/philox.h"
 
@@ -32,10 +32,10 @@ std::vector<double> logits_at(Communicator& ranks, const Placement& placement,
   const std::vector<Split>& dims = logits.type.dims;
   const Split &positions = dims[dims.size() - 2], &entries = dims.back();
   const int64_t first = placement.first(entries), count = logits.extents.back();
-  std::vector<double> own(static_cast<size_t>(placement.size(entries.dim)),
-                          -std::numeric_limits<double>::infinity());
+  std::vector<double> own(static_cast<size_t>(placement.size(entries.dim)));
   const int64_t at = position - placement.first(positions);
-  bool has = at >= 0 && at < logits.extents[dims.size() - 2];
+  bool has = checkpoint::counts(logits.type, placement.mesh(), placement.rank()) && at >= 0 &&
+             at < logits.extents[dims.size() - 2];
   for (size_t d = 0; d + 2 < dims.size(); ++d) has = has && placement.first(dims[d]) == 0;
   for (int64_t i = 0; has && i < count; ++i)
     own[static_cast<size_t>(first + i)] =
@@ -44,7 +44,7 @@ std::vector<double> logits_at(Communicator& ranks, const Placement& placement,
   for (size_t i = 0; i < everyone.size(); ++i) everyone[i] = static_cast<int>(i);
   std::vector<double> whole(own.size());
   ranks.all_reduce(ranks.group(everyone), own.data(), whole.data(), own.size(), Element::f64,
-                   Reduction::max, "logits of a sample");
+                   Reduction::sum, "logits of a sample");
   whole.resize(static_cast<size_t>(placement.size(without_padding(placement, entries.dim))));
   return whole;
 }

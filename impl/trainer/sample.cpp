@@ -51,8 +51,25 @@ bool gives_logits(const ir::Function& plan, const std::vector<Name>& state) {
   if (!ids || ids->empty() || plan.results.empty() || !is_float(plan.results[0].dtype))
     return false;
   const std::vector<Split>& dims = plan.results[0].dims;
+  const auto& marks = plan.results[0].marks;
   return dims.size() == ids->size() + 1 && std::equal(ids->begin(), ids->end(), dims.begin()) &&
-         plan.results[0].marks.empty();
+         std::all_of(marks.begin(), marks.end(),
+                     [](const auto& each) { return each.second == Mark::I; });
+}
+
+/// Whether the plan takes the state that the step has.
+bool takes_state(const ir::Function& plan, const ir::Function& step, const StepRoles& roles) {
+  size_t leaf = 0;
+  for (const auto& [name, count] : plan.param_groups) {
+    for (const StateGroup& group : roles.state)
+      for (size_t i = 0; group.name == name && i < count; ++i)
+        if (count != group.count ||
+            !same_value_type(plan.values.at(plan.params.at(leaf + i)).type,
+                             step.values.at(step.params.at(group.param + i)).type))
+          return false;
+    leaf += count;
+  }
+  return true;
 }
 
 }  // namespace
@@ -65,7 +82,12 @@ std::optional<Name> logits_plan(const Program& program, const StepRoles& roles) 
     if (const ir::Function& plan = resolved.functions.at(called);
         plan.kind == ir::Function::Kind::plan && gives_logits(plan, state))
       return plan.name;
-  return std::nullopt;
+  std::vector<Name> own;
+  for (const ir::Function& each : resolved.functions)
+    if (each.kind == ir::Function::Kind::plan && !each.imported && !each.made_for_pads &&
+        gives_logits(each, state) && takes_state(each, resolved.functions.at(roles.step), roles))
+      own.push_back(each.name);
+  return own.size() == 1 ? std::optional(own[0]) : std::nullopt;
 }
 
 Sample sample(Trainer& trainer, const Name& plan, const SampleOptions& options) {

@@ -4,9 +4,9 @@
 
 namespace shardproof {
 
-/// The plan of the logits: the step's loss calls it, its parameters are state and data with `ids`
-/// among them, and its first result has the dims of ids and one more. Null if the step has no such
-/// plan.
+/// The plan of the logits: its parameters are state and data with `ids` among them, and its first
+/// result has the dims of ids and one more. The step's loss calls it, or else it is the only one of
+/// the file: a pipeline computes its logits inside. Null if there is none.
 std::optional<Name> logits_plan(const Program& program, const StepRoles& roles);
 
 struct SampleOptions {
