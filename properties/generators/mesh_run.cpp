@@ -6,6 +6,7 @@
 #include "impl/beside_oracle/plan_case.h"
 #include "spec/check/one_device.h"
 #include "spec/check/points.h"
+#include "spec/check/requirements.h"
 #include "spec/denote/gradient.h"
 #include "spec/denote/represent.h"
 #include "spec/ir/claim.h"
@@ -13,8 +14,9 @@
 namespace shardproof::properties {
 namespace {
 
-denote::Sizes sizes_of(const MeshWorld& world, std::mt19937_64& rng) {
-  const auto sizes = mesh_sizes(world.program, world.conditions, rng);
+denote::Sizes sizes_of(const MeshWorld& world, size_t plan, std::mt19937_64& rng) {
+  const auto sizes = mesh_sizes(world.program, world.conditions, rng,
+                                {.requirements = requirements_of_claim(world.program, plan)});
   if (!sizes) throw denote::Unsupported("no small mesh meets its conditions");
   return *sizes;
 }
@@ -26,7 +28,7 @@ MeshRun::MeshRun(const MeshWorld& world, size_t plan, unsigned seed)
       plan_(plan),
       function_(world.program.functions.at(plan)),
       rng_(seed),
-      sizes_(sizes_of(world, rng_)),
+      sizes_(sizes_of(world, plan, rng_)),
       geometry_(world.program, sizes_) {
   for (Draw draw : {Draw::mixed, Draw::positive}) {  // a step's variances have roots
     whole_ = random_inputs(world.program, function_, sizes_, seed, draw);

@@ -64,9 +64,11 @@ std::vector<double> numbers_of(const ir::Program& program, const ir::Function& f
   return found;
 }
 
-std::vector<double> numbers_required(const ir::Program& program) {
+std::vector<double> numbers_required(const ir::Program& program,
+                                     const std::vector<ir::Requirement>& also) {
   Numbers numbers(program);
-  for (const ir::Requirement& each : program.requirements) numbers.add_arith(each.condition);
+  for (const auto* requirements : {&program.requirements, &also})
+    for (const ir::Requirement& each : *requirements) numbers.add_arith(each.condition);
   return numbers.take();
 }
 

@@ -11,8 +11,9 @@ namespace shardproof {
 /// its model's, those of callees, those of the file's requirements.
 std::vector<double> numbers_of(const ir::Program& program, const ir::Function& function);
 
-/// The numbers in the file's requirements only.
-std::vector<double> numbers_required(const ir::Program& program);
+/// The numbers in the requirements of the file and in `also` only.
+std::vector<double> numbers_required(const ir::Program& program,
+                                     const std::vector<ir::Requirement>& also = {});
 
 /// `sizes` with one dim, or axis if `of_axes`, set to such a number, to its neighbours and to its
 /// double, for each in turn, if all requirements still hold; and with all dims whose indices are

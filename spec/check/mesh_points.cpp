@@ -53,8 +53,8 @@ std::map<Name, int64_t> named_in(const ir::Arith& arith, const denote::Sizes& si
 }
 
 /// Changes sizes so that a condition holds that ties one size to others: `|F| % n == 0`,
-/// `|F| == n`, `|F| >= n`, and conjunctions. Others are left to chance. `apart`: the least distance
-/// from the bound of `<=` and `>=`.
+/// `|F| == n`, `|F| >= n`, with `|F| + n` or `|F| - n` for |F|, and conjunctions. Others are left
+/// to chance. `apart`: the least distance from the bound of `<=` and `>=`.
 void repair(const ir::Program& program, const ir::Arith& condition, int64_t apart,
             denote::Sizes& sizes) {
   using Kind = ir::Arith::Kind;
@@ -75,11 +75,20 @@ void repair(const ir::Program& program, const ir::Arith& condition, int64_t apar
   const bool zero = right.kind == Kind::number && right.text == "0";
   if (condition.text == "==" && zero && left.text == "%" && left.args.size() == 2)
     return multiply(sizes, base(left.args[0]), value(left.args[1]));
-  const Name small = base(right), large = base(left);
-  if (condition.text == "==" && !large.empty()) sizes.dims[large] = value(right);
-  if (condition.text == "==" && large.empty() && !small.empty()) sizes.dims[small] = value(left);
-  const auto at_least = [&](const Name& name, int64_t least) {
-    if (!name.empty()) sizes.dims[name] = std::max(sizes.dims[name], least);
+  const auto shifted = [&](const ir::Arith& arith) -> std::pair<Name, int64_t> {
+    const bool is_sum = arith.kind == Kind::op && (arith.text == "+" || arith.text == "-");
+    if (!is_sum || arith.args.size() != 2 || arith.args[1].kind != Kind::number)
+      return {base(arith), 0};
+    return {base(arith.args[0]), (arith.text == "+" ? 1 : -1) * value(arith.args[1])};
+  };
+  const auto small = shifted(right), large = shifted(left);
+  if (condition.text == "==" && !large.first.empty())
+    sizes.dims[large.first] = value(right) - large.second;
+  if (condition.text == "==" && large.first.empty() && !small.first.empty())
+    sizes.dims[small.first] = value(left) - small.second;
+  const auto at_least = [&](const std::pair<Name, int64_t>& size, int64_t least) {
+    if (int64_t* known = size.first.empty() ? nullptr : &sizes.dims[size.first])
+      *known = std::max(*known, least - size.second);
   };
   if (condition.text == ">=") at_least(large, value(right) + apart);
   if (condition.text == ">") at_least(large, value(right) + 1);

@@ -13,12 +13,13 @@
 
 namespace shardproof {
 
-bool sizes_hold(const ir::Program& program, const denote::Sizes& sizes) {
+bool sizes_hold(const ir::Program& program, const denote::Sizes& sizes,
+                const std::vector<ir::Requirement>& also) {
   std::map<Name, int64_t> all = sizes.dims;
   for (const auto& [axis, extent] : sizes.mesh) all[axis] = extent;
   try {
     for (const auto& [name, info] : program.dims) program.size(Dim{{name}}, all);
-    return hold(program, program.requirements, all);
+    return hold(program, program.requirements, all) && hold(program, also, all);
   } catch (const std::domain_error&) {
     return false;
   }
@@ -28,10 +29,11 @@ namespace {
 
 /// Sizes for requirements that small sizes do not satisfy: their numbers, the neighbours and
 /// doubles of these.
-std::vector<int64_t> required_sizes(const ir::Program& program) {
+std::vector<int64_t> required_sizes(const ir::Program& program,
+                                    const std::vector<ir::Requirement>& also) {
   constexpr double most = 1e6;
   std::vector<int64_t> pool{1, 2, 3, 4, 6, 8};
-  for (double number : numbers_required(program)) {
+  for (double number : numbers_required(program, also)) {
     if (number != std::floor(number) || number > most) continue;
     const auto n = static_cast<int64_t>(number);
     pool.insert(pool.end(), {std::max<int64_t>(1, n - 1), n, n + 1, 2 * n});
@@ -40,30 +42,32 @@ std::vector<int64_t> required_sizes(const ir::Program& program) {
 }
 
 /// Only dims of which much is required stay large: runs take time.
-void reduce(const ir::Program& program, std::mt19937& rng, denote::Sizes& sizes) {
+void reduce(const ir::Program& program, const std::vector<ir::Requirement>& also, std::mt19937& rng,
+            denote::Sizes& sizes) {
   for (auto& [name, size] : sizes.dims) {
     const int64_t large = size;
     size = std::min<int64_t>(large, 2 + static_cast<int64_t>(rng() % 3));
-    if (!sizes_hold(program, sizes)) size = large;
+    if (!sizes_hold(program, sizes, also)) size = large;
   }
 }
 
 }  // namespace
 
-std::optional<denote::Sizes> small_sizes(const ir::Program& program, unsigned attempt) {
+std::optional<denote::Sizes> small_sizes(const ir::Program& program, unsigned attempt,
+                                         const std::vector<ir::Requirement>& also) {
   std::mt19937 rng(attempt * 7919 + 1);
   constexpr int tries_of_a_pool = 200;
   std::vector<int64_t> pool{2, 3, 4, 2, 3};
   for (int tries = 0; tries < 4 * tries_of_a_pool; ++tries) {
     if (tries == tries_of_a_pool) pool = {1, 2, 3, 4, 6, 8};
-    if (tries == 2 * tries_of_a_pool) pool = required_sizes(program);
+    if (tries == 2 * tries_of_a_pool) pool = required_sizes(program, also);
     denote::Sizes sizes;
     for (const auto& [name, info] : program.dims)
       if (info.kind == ir::DimInfo::Kind::plain) sizes.dims[name] = pool[rng() % pool.size()];
     for (const auto& [axis, info] : program.axes)
       sizes.mesh.push_back({axis, info.size.value_or(2 + static_cast<int64_t>(rng() % 2))});
-    if (!sizes_hold(program, sizes)) continue;
-    if (tries >= 2 * tries_of_a_pool) reduce(program, rng, sizes);
+    if (!sizes_hold(program, sizes, also)) continue;
+    if (tries >= 2 * tries_of_a_pool) reduce(program, also, rng, sizes);
     return sizes;
   }
   return std::nullopt;

@@ -7,9 +7,10 @@
 
 namespace shardproof {
 
-/// Small sizes, unequal if possible, that satisfy the file's sizes and requirements. `attempt`
-/// varies them. Nullopt: none found.
-std::optional<denote::Sizes> small_sizes(const ir::Program& program, unsigned attempt);
+/// Small sizes, unequal if possible, that satisfy the file's sizes and requirements, and `also`.
+/// `attempt` varies them. Nullopt: none found.
+std::optional<denote::Sizes> small_sizes(const ir::Program& program, unsigned attempt,
+                                         const std::vector<ir::Requirement>& also = {});
 
 /// The kind of random inputs. mixed: floats of both signs away from 0, positive scalars. positive:
 /// all positive, integer scalars 1. negative: floats as in positive, with the other sign. signs:
@@ -18,8 +19,9 @@ std::optional<denote::Sizes> small_sizes(const ir::Program& program, unsigned at
 /// `seed` selects.
 enum class Draw { mixed, positive, signs, ties, tiny, literals, negative };
 
-/// Whether the file's sizes are defined there and its requirements hold.
-bool sizes_hold(const ir::Program& program, const denote::Sizes& sizes);
+/// Whether the file's sizes are defined there, and its requirements and `also` hold.
+bool sizes_hold(const ir::Program& program, const denote::Sizes& sizes,
+                const std::vector<ir::Requirement>& also = {});
 
 /// The program's requirements on drawn numbers; computed once for many draws.
 struct DrawRules {

@@ -138,9 +138,10 @@ PointsToRefute::PointsToRefute(const ir::Program& program, size_t plan)
   std::vector<denote::Sizes> found;
   const ir::Function& function = program.functions.at(plan);
   CostOfRun cost(program);
+  const std::vector<ir::Requirement> possible = program.consistency(function);
   const bool on_a_mesh = names_mesh_sizes(program, plan);
   for (unsigned attempt = 0; attempt < 15; ++attempt) {
-    auto sizes = small_sizes(program, attempt);
+    auto sizes = small_sizes(program, attempt, possible);
     if (sizes && on_a_mesh) sizes = divided(program, plan, *sizes);
     if (sizes)
       if (entries(program, function, *sizes) <= most_entries &&

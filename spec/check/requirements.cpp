@@ -52,6 +52,7 @@ std::vector<ir::Requirement> requirements_of_claim(const ir::Program& program, s
     if (other)
       for (ir::Requirement& each : requirements_of_sizes(program, *other))
         result.push_back(std::move(each));
+  for (ir::Requirement& each : program.consistency(function)) result.push_back(std::move(each));
   return result;
 }
 
