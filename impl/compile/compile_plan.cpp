@@ -214,7 +214,7 @@ Plan compile_unchecked(const compile::Unit& unit, const Mesh& mesh, const DimSiz
     *state->arena = state->device->allocate(state->arena_bytes);
   plan::prepare(state->steps, *state->device);
   state->check_finite = options.check_finite;
-  state->assumed = plan::assumed_inputs(function, placement);
+  state->assumed = plan::assumed_inputs(function, unit.sources, placement);
   const bool uses_queues = !state->device->is_host();
   if (const std::string found = uses_queues ? state->find_race() : ""; !found.empty())
     throw std::logic_error(function.name + ": " + found);

@@ -8,8 +8,11 @@
 namespace shardproof::plan {
 
 AssumedInput::AssumedInput(const ir::Function& plan, const ir::Assumption& assumption,
-                           const Placement& placement)
-    : input_(assumption.leaf) {
+                           const Sources* sources, const Placement& placement)
+    : input_(assumption.leaf), place_(plan.name) {
+  if (const SourceRange& range = assumption.range; sources && range.file >= 0)
+    place_ = sources->file(range.file).path + ":" +
+             std::to_string(sources->locate(range.file, range.begin).line);
   const ir::Value& param = plan.values.at(plan.params.at(input_));
   name_ = param.name;
   text_ = assumption.text(name_);
@@ -26,7 +29,7 @@ std::string AssumedInput::broken(const LocalTensor& tensor) const {
     });
     if (good) continue;
     std::ostringstream text;
-    text << "the plan assumes " << text_ << ", and " << name_ << "[";
+    text << place_ << ": the plan assumes " << text_ << ", and " << name_ << "[";
     int64_t left = i, below = count;
     for (size_t d = 0; d < firsts_.size(); ++d) {
       below /= tensor.extents[d];
@@ -39,10 +42,11 @@ std::string AssumedInput::broken(const LocalTensor& tensor) const {
   return "";
 }
 
-std::vector<AssumedInput> assumed_inputs(const ir::Function& plan, const Placement& placement) {
+std::vector<AssumedInput> assumed_inputs(const ir::Function& plan, const Sources* sources,
+                                         const Placement& placement) {
   std::vector<AssumedInput> result;
   for (const ir::Assumption& each : placement.program().assumptions(plan))
-    result.emplace_back(plan, each, placement);
+    result.emplace_back(plan, each, sources, placement);
   return result;
 }
 
