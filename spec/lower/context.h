@@ -46,7 +46,10 @@ struct Frame {
 struct Site {
   const ir::Instr& instr;
   Frame& frame;
-  const TensorExpr& operand(size_t i) const { return *frame.values.at(instr.operands.at(i)); }
+  /// Throws std::bad_optional_access if it was not lowered.
+  const TensorExpr& operand(size_t i) const {
+    return frame.values.at(instr.operands.at(i)).value();
+  }
   const Type& type(size_t i) const { return frame.function.values.at(instr.operands.at(i)).type; }
   /// For the first `count` operands: whether each depends on a cotangent parameter.
   std::vector<bool> upstream(size_t count) const {
