@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "impl/data/made_up.h"
 #include "impl/shard_train/gpus.h"
 #include "impl/shard_train/resident.h"
 #include "impl/trainer/same_model.h"
@@ -92,11 +93,23 @@ Precision precision_of(const Options& options, const ir::Program& program, size_
   return Precision::as_written;
 }
 
-/// The plan of the validation loss: from the options, or the function that the step differentiates.
+/// The plan of the validation loss: from the options, or the function that the step differentiates;
+/// none if no tokens are held out, or if it takes the state in another type, or a key.
 Name eval_plan(const Options& options, const Program& program, const StepRoles& roles) {
+  const bool none_held_out = options.validation == 0 && options.validation_data.empty();
+  if (none_held_out && !options.eval.empty())
+    throw BadInput("--validation 0 holds out no tokens for --eval " + options.eval +
+                   ": hold some out, --validation 0.05, or name others, --validation-data FILE");
+  if (none_held_out) return "";
   if (!options.eval.empty()) return program.plan(options.eval).name;
   const ir::Function& loss = program.checked().program().functions.at(roles.losses.at(0));
-  return loss.kind == ir::Function::Kind::plan ? loss.name : "";
+  const ir::Function& step = program.checked().program().functions.at(roles.step);
+  const bool draws = std::any_of(loss.params.begin(), loss.params.end(), [&](ir::ValueId param) {
+    return loss.values.at(param).type.dtype == Dtype::key;
+  });
+  const bool runs =
+      loss.kind == ir::Function::Kind::plan && !draws && takes_state(loss, step, roles);
+  return runs ? loss.name : "";
 }
 
 /// The first line of a plan that --sample can use: "plan logits_p implements logits(w: Shards, ids:
@@ -127,19 +140,34 @@ Name sampled_plan(const Options& options, const Program& program, const StepRole
       logits_plan_to_write(program, roles) + "`, or name one: --logits PLAN");
 }
 
+/// The data of the step and of the plan of the validation that are not tokens.
+std::map<Name, int64_t> made_up(const Job& job, const Program& program, const StepRoles& roles) {
+  const ir::Program& resolved = program.checked().program();
+  const std::vector<Name> tokens = data::Loader({}, {}).names();
+  std::map<Name, int64_t> found;
+  const auto add = [&](const Name& name) {
+    if (std::find(tokens.begin(), tokens.end(), name) != tokens.end()) return;
+    const auto range = range_of_data(program, roles, name);
+    found[name] = range ? Placement(resolved, job.mesh, job.dims, 0).size(*range) : 2;
+  };
+  const ir::Function& step = resolved.functions.at(roles.step);
+  for (const size_t leaf : roles.data) add(step.values.at(step.params.at(leaf)).name);
+  return found;
+}
+
 /// Requires at least one sequence of tokens, and that the first ones are in the vocabulary.
 void require_data(const Job& job, const Program& program, const StepRoles& roles) {
   const ir::Function& step = program.checked().program().functions.at(roles.step);
   const Placement placement(program.checked().program(), job.mesh, job.dims, 0);
-  const data::Loader train(job.tokens, job.train_part());
-  const data::Loader validation(job.validation ? job.validation : job.tokens,
-                                job.validation_part());
+  data::Loader train(job.tokens, job.train_part());
+  const data::MadeUp all(train, job.made_up, 0);
+  data::Loader validation(job.validation ? job.validation : job.tokens, job.validation_part());
   for (size_t leaf : roles.data) {
     const ir::Value& value = step.values.at(step.params.at(leaf));
-    train.require_knows(value.name, step.name);
-    if (value.type.dims.empty()) continue;
+    all.require_knows(value.name, step.name);
+    if (value.type.dims.empty() || job.made_up.contains(value.name)) continue;
     const int64_t length = placement.size(value.type.dims.back().dim);
-    for (const data::Loader* each : {&train, &validation})
+    for (data::Loader* each : {&train, &validation})
       if (each == &train || !job.eval.empty()) each->require_fits(length);
   }
 }
@@ -148,13 +176,16 @@ void require_data(const Job& job, const Program& program, const StepRoles& roles
 void require_known(const Job& job, const Program& program, const StepRoles& roles,
                    const Name& plan) {
   if (plan.empty()) return;
-  const data::Loader loader(job.tokens, job.train_part());
-  const size_t function = program.plan(plan).function;
-  for (const auto& [name, count] :
-       program.checked().program().functions.at(function).param_groups) {
+  data::Loader tokens(job.tokens, job.train_part());
+  const data::MadeUp loader(tokens, job.made_up, 0);
+  const ir::Function& function =
+      program.checked().program().functions.at(program.plan(plan).function);
+  size_t leaf = 0;
+  for (const auto& [name, count] : function.param_groups) {
     const auto is_state = [&param = name](const StateGroup& group) { return group.name == param; };
-    if (std::none_of(roles.state.begin(), roles.state.end(), is_state))
-      loader.require_knows(name, plan);
+    const bool state = std::any_of(roles.state.begin(), roles.state.end(), is_state);
+    for (size_t i = 0; i < count; ++i, ++leaf)
+      if (!state) loader.require_knows(function.values.at(function.params.at(leaf)).name, plan);
   }
 }
 
@@ -268,6 +299,7 @@ Job prepare(const Options& options) {
         std::make_shared<const data::Tokenizer>(data::Tokenizer::load(options.tokenizer));
   job.tokens = job.tokens_of(options.data);
   if (!options.validation_data.empty()) job.validation = job.tokens_of(options.validation_data);
+  if (options.data.empty()) job.made_up = made_up(job, program, roles);
   require_data(job, program, roles);
   require_known(job, program, roles, job.eval);
   require_known(job, program, roles, job.logits);

@@ -25,7 +25,8 @@ struct Job {
   std::shared_ptr<const data::Tokenizer> tokenizer;        ///< null: tokens are bytes
   std::shared_ptr<const data::Tokens> tokens, validation;  ///< validation may be null: a part
   int64_t vocabulary = INT64_MAX;                          ///< upper bound of tokens
-  size_t process_bytes = 0;  ///< memory of the process before its ranks allocate any
+  std::map<Name, int64_t> made_up;  ///< without data: what is not tokens; integers are below this
+  size_t process_bytes = 0;         ///< memory of the process before its ranks allocate any
 
   data::LoaderOptions train_part() const, validation_part() const;
   /// The leaves of the mapping: the first state, without its name.

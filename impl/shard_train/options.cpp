@@ -213,7 +213,7 @@ class Flags {
     group_ = "Data";
     text("--data", o_.data,
          "Token files: llm.c's .bin, raw uint16 (or --tokens u32), .txt\n"
-         "(default: a generated text; V=256)",
+         "(default: a generated text, V=256, and numbers for what is not tokens)",
          "FILE..");
     text("--tokens", o_.format, "u8, u16 or u32, for files without a header", "KIND")
         ->transform(one_of<data::TokenFormat>({{"u8", data::TokenFormat::u8},
@@ -223,7 +223,7 @@ class Flags {
          "A byte-pair tokenizer.json: encodes .txt files and prompts, decodes samples", "FILE");
     text("--document-token", o_.document, "The token that begins a document", "ID");
     text("--validation", o_.validation,
-         "Fraction of the data held out, from its end (default 0.05)", "X")
+         "Fraction of the data held out, from its end (default 0.05); 0: no validation", "X")
         ->check(up_to<double>(0.9));
     text("--validation-data", o_.validation_data, "Token files for validation", "FILE..");
     text("--eval", o_.eval, "The plan of the validation loss (default: the step's)", "PLAN");

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "impl/checkpoint/agree.h"
+#include "impl/data/made_up.h"
 #include "impl/interchange/interchange.h"
 #include "impl/shard_train/plot.h"
 #include "impl/shard_train/progress.h"
@@ -31,6 +32,8 @@ class Run {
         trainer_(*job.program, job.mesh, job.dims, communicator, job.trainer),
         train_(job.tokens, job.train_part()),
         validation_(job.validation ? job.validation : job.tokens, job.validation_part()),
+        batches_(train_, job.made_up, job.options.seed),
+        validation_batches_(validation_, job.made_up, job.options.seed),
         first_(communicator.rank() == 0),
         progress_(screen.out, screen.terminal, screen.colour) {
     if (!options_.save.empty()) saver_.emplace(options_.save, options_.keep);
@@ -221,7 +224,7 @@ class Run {
 
   void step() {
     try {
-      trainer_.step(train_, options_.rate.at(trainer_.steps() + 1));
+      trainer_.step(batches_, options_.rate.at(trainer_.steps() + 1));
     } catch (const TrainError&) {  // about a metric, so all ranks throw it
       if (saver_) saver_->wait(trainer_.communicator());
       throw;
@@ -291,7 +294,7 @@ class Run {
     double sum = 0;
     for (int64_t i = 0; i < options_.eval_batches; ++i) {
       if (stopped()) return;
-      sum += trainer_.value(trainer_.run(job_.eval, validation_).at(0));
+      sum += trainer_.value(trainer_.run(job_.eval, validation_batches_).at(0));
       validation_.next();
     }
     const double loss = sum / static_cast<double>(options_.eval_batches);
@@ -358,6 +361,7 @@ class Run {
   const Options& options_;
   Trainer trainer_;
   data::Loader train_, validation_;
+  data::MadeUp batches_, validation_batches_;  ///< with what is not tokens
   bool first_;
   Progress progress_;
   Log log_;

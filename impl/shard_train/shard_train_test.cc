@@ -236,6 +236,38 @@ TEST(ShardTrain, SaysWhichPlanOfTheLogitsToWrite) {
                                   "-> f32[A B/d L V]"));
 }
 
+/// Models whose data are not tokens train on numbers that are made up, the same on every mesh.
+TEST(ShardTrain, TrainsOnNumbersThatAreMadeUp) {
+  const auto last_loss = [](const std::string& flags) {
+    const Result run = shell(SHARD_TRAIN " " SHARDPROOF_SOURCE_DIR "/spec/models/" + flags +
+                             " --config tiny --precision f64 --lr 1e-2 --steps 20");
+    EXPECT_EQ(run.code, 0) << run.text;
+    const size_t at = run.text.find("validation loss ");
+    EXPECT_NE(at, std::string::npos) << run.text;
+    return at == std::string::npos ? 0 : std::stod(run.text.substr(at + 16));
+  };
+  const double vit = last_loss("vit.shard");
+  EXPECT_LT(vit, 0.9);
+  EXPECT_NEAR(last_loss("vit.shard --mesh d=2,t=2"), vit, 1e-6);
+  EXPECT_LT(last_loss("clip.shard --mesh d=2"), 1.4);
+  const std::string text = folder("made_up") + "/some.txt";
+  std::ofstream(text) << std::string(2000, 'a');
+  const Result given = shell(SHARD_TRAIN " " SHARDPROOF_SOURCE_DIR
+                                         "/spec/models/vit.shard --config tiny --steps 1 --data " +
+                             text);
+  EXPECT_EQ(given.code, 2);
+  EXPECT_THAT(given.text, HasSubstr("train_step_sharded takes x, and the data are ids, targets"));
+}
+
+TEST(ShardTrain, ValidatesNothingWhereNothingIsHeldOut) {
+  const Result run = train("--steps 1 --validation 0");
+  EXPECT_EQ(run.code, 0) << run.text;
+  EXPECT_THAT(run.text, Not(HasSubstr("validation")));
+  const Result eval = train("--steps 1 --validation 0 --eval loss_p");
+  EXPECT_EQ(eval.code, 2);
+  EXPECT_THAT(eval.text, HasSubstr("--validation 0 holds out no tokens for --eval loss_p"));
+}
+
 TEST(ShardTrain, SaysWhichFileHasNoCache) {
   const Result run =
       train("--steps 1 --sample 4 --decode " SHARDPROOF_SOURCE_DIR "/spec/models/llama3.shard");

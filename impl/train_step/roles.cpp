@@ -217,21 +217,38 @@ InitRoles init_of(const Program& program, const StepRoles& roles, const Name& na
                   (others.empty() ? "" : "; other types are given by " + listed(others)));
 }
 
-std::optional<Dim> vocabulary_of(const Program& program, const StepRoles& roles) {
-  const ir::Function& step = function_of(program, roles.step);
+bool takes_state(const ir::Function& plan, const ir::Function& step, const StepRoles& roles) {
+  size_t leaf = 0;
+  for (const auto& [name, count] : plan.param_groups) {
+    for (const StateGroup& group : roles.state)
+      for (size_t i = 0; group.name == name && i < count; ++i)
+        if (count != group.count ||
+            !same_value_type(plan.values.at(plan.params.at(leaf + i)).type,
+                             step.values.at(step.params.at(group.param + i)).type))
+          return false;
+    leaf += count;
+  }
+  return true;
+}
+
+std::optional<Dim> range_of_data(const Program& program, const StepRoles& roles, const Name& name) {
+  const std::string begin = "0 <= " + name;
   for (const PlanReport& report : program.checked().plans()) {
     if (report.function != roles.step) continue;
-    for (const std::string& assumption : report.assumptions)
-      for (size_t leaf : roles.data) {
-        const std::string begin = "0 <= " + step.values.at(step.params.at(leaf)).name;
-        const size_t bar = assumption.find(" < |");
-        if (!assumption.starts_with(begin) || bar == std::string::npos) continue;
-        const char after = assumption[begin.size()];
-        if ((after == ' ' || after == '[') && assumption.ends_with('|'))
-          return Dim{{assumption.substr(bar + 4, assumption.size() - bar - 5)}};
-      }
+    for (const std::string& assumption : report.assumptions) {
+      const size_t bar = assumption.find(" < |");
+      if (!assumption.starts_with(begin) || bar == std::string::npos) continue;
+      const char after = assumption[begin.size()];
+      if ((after == ' ' || after == '[') && assumption.ends_with('|'))
+        return Dim{{assumption.substr(bar + 4, assumption.size() - bar - 5)}};
+    }
   }
   return std::nullopt;
+}
+
+std::optional<Dim> vocabulary_of(const Program& program, const StepRoles& roles) {
+  const auto entries = range_of_data(program, roles, "ids");
+  return entries ? entries : range_of_data(program, roles, "targets");
 }
 
 }  // namespace shardproof

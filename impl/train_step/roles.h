@@ -49,9 +49,13 @@ InitRoles init_of(const Program& program, const StepRoles& roles, const Name& na
 /// The plans that `plan` calls, directly or not, callers first.
 std::vector<size_t> called_by(const ir::Program& program, size_t plan);
 
-/// The V in the proof's assumption `0 <= ids < |V|` about these data
-/// parameters.
+/// The V in the proof's assumption `0 <= name < |V|` about a data parameter.
+std::optional<Dim> range_of_data(const Program& program, const StepRoles& roles, const Name& name);
+/// The same about `ids` or `targets`.
 std::optional<Dim> vocabulary_of(const Program& program, const StepRoles& roles);
+
+/// Whether the parameters of the plan that are the step's state have its types.
+bool takes_state(const ir::Function& plan, const ir::Function& step, const StepRoles& roles);
 
 /// Equal except for {I}, which concerns gradients, not what a rank holds.
 bool same_value_type(Type a, Type b);

@@ -57,21 +57,6 @@ bool gives_logits(const ir::Function& plan, const std::vector<Name>& state) {
                      [](const auto& each) { return each.second == Mark::I; });
 }
 
-/// Whether the plan takes the state that the step has.
-bool takes_state(const ir::Function& plan, const ir::Function& step, const StepRoles& roles) {
-  size_t leaf = 0;
-  for (const auto& [name, count] : plan.param_groups) {
-    for (const StateGroup& group : roles.state)
-      for (size_t i = 0; group.name == name && i < count; ++i)
-        if (count != group.count ||
-            !same_value_type(plan.values.at(plan.params.at(leaf + i)).type,
-                             step.values.at(step.params.at(group.param + i)).type))
-          return false;
-    leaf += count;
-  }
-  return true;
-}
-
 }  // namespace
 
 std::optional<Name> logits_plan(const Program& program, const StepRoles& roles) {

@@ -1,5 +1,6 @@
 // Every model with a training step trains: from its `tiny` config, some steps on the same data, on
-// thread ranks. State stays finite and moves, and the loss, where the step gives it, falls.
+// thread ranks. A plan of the model draws its first state. State stays finite and
+// moves, and the loss, where the step gives it, falls.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -129,6 +130,8 @@ TEST_P(Tiny, Trains) {
     if (!roles) continue;
     ASSERT_NE(tiny, ir.configs.end()) << "a model with a training step has a config tiny";
     SCOPED_TRACE(report.name);
+    EXPECT_TRUE(find_init(program, *roles))
+        << "a plan draws the first state: shard-train trains it";
     const Trained result = Training(program, *roles, sizes_of(ir, tiny->second)).run();
     EXPECT_TRUE(result.finite);
     EXPECT_TRUE(result.moved);
