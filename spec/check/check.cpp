@@ -1,6 +1,7 @@
 #include "spec/check/check.h"
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 
 #include "spec/check/after.h"
@@ -21,6 +22,7 @@
 #include "spec/check/owed.h"
 #include "spec/check/padded_claim.h"
 #include "spec/check/pipelines.h"
+#include "spec/check/reached.h"
 #include "spec/check/second_leg.h"
 #include "spec/check/shown_indices.h"
 #include "spec/check/shown_names.h"
@@ -421,7 +423,9 @@ class PlanChecker {
     if (beside_refuted_callees(f, proved, where_assumed, report)) return;
     ComparedPlan compared =
         compare_with_model(program(), f, proved, options_.inline_plans, &where_assumed,
-                           options_.confirm ? Search::counterexample : Search::unconfirmed);
+                           options_.confirm ? Search::counterexample : Search::unconfirmed,
+                           reaches_any(program(), f, need_sizes_));
+    if (compared.needs_its_sizes) need_sizes_.insert(f);
     report.verdict = compared.verdict;
     report.proof = compared.proof;
     report.of_sizes = std::move(compared.of_sizes);
@@ -675,7 +679,8 @@ class PlanChecker {
   std::vector<bool> steps_, alone_;
   RunsOfFile runs_;
   std::vector<Verdict> verdicts_;
-  std::vector<bool> assumes_;  ///< assumes more than the file's requirements
+  std::set<size_t> need_sizes_;  ///< plans that are not shown with the file's sizes made symbolic
+  std::vector<bool> assumes_;    ///< assumes more than the file's requirements
   std::vector<std::vector<Name>> trusting_;
   std::vector<std::string> undecided_;
   std::vector<std::optional<size_t>> broken_;  ///< the function with an error: itself or a callee

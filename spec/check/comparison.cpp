@@ -321,7 +321,8 @@ void name_operands(const Sources& sources, int32_t file, ComparedPlan& compared)
 
 ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
                                 const std::vector<bool>& proved, bool inline_plans,
-                                const std::vector<bool>* where_assumed, Search search) {
+                                const std::vector<bool>* where_assumed, Search search,
+                                bool sizes_first) {
   const size_t model = *program.functions[plan].model;
   if (too_long(program, plan, model)) return not_compared(program, plan);
   lower::Options options;
@@ -343,8 +344,7 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
     if (search == Search::none) return true;  // only the cheap levels: the caller wants no search
     return differs_within(FileBudget::of_a_glance);
   };
-  std::optional<lower::Comparison> found = shown_at_all_sizes(program, plan, options, search);
-  options.apart = [&]() -> std::optional<lower::Apart> {
+  const auto apart = [&]() -> std::optional<lower::Apart> {
     if (search == Search::none || !options.differ() || !refutation->first_wrong)
       return std::nullopt;
     const FirstWrong& first = *refutation->first_wrong;
@@ -353,9 +353,18 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
       return std::nullopt;
     return lower::Apart{first.own.value, first.meant->value};
   };
-  if (!found) found = lower::compare_functions(program, plan, model, options);
-  const lower::Comparison& compared = *found;
+  const auto at_its_sizes = [&] {
+    lower::Options own = options;
+    own.apart = apart;
+    return lower::compare_functions(program, plan, model, own);
+  };
+  std::optional<lower::Comparison> found, other;
+  if (sizes_first) other = at_its_sizes();
+  if (!other || !other->equal) found = shown_at_all_sizes(program, plan, options, search);
   ComparedPlan result;
+  result.needs_its_sizes = !found && !sizes_to_open(program, plan).empty();
+  if (!found) found = other ? std::move(other) : at_its_sizes();
+  const lower::Comparison& compared = *found;
   result.assumptions = compared.assumptions;
   result.shortened = compared.shortened;
   result.of_sizes = compared.of_sizes;

@@ -12,7 +12,8 @@ namespace shardproof {
 
 struct ComparedPlan {
   Verdict verdict = Verdict::unknown;
-  std::string proof;  ///< "algebra, limit 1"
+  std::string proof;             ///< "algebra, limit 1"
+  bool needs_its_sizes = false;  ///< not shown with sizes of the file made symbolic
   std::vector<std::string> assumptions;
   std::map<std::string, lower::Shortened> shortened;  ///< by text of `assumptions`
   std::vector<ir::Arith> of_sizes;                    ///< those on sizes only
@@ -27,11 +28,12 @@ void name_operands(const Sources& sources, int32_t file, ComparedPlan& compared)
 enum class Search { counterexample, unconfirmed, none };
 
 /// `proved[f]`: plan f is proved, so its calls are lowered as its model. `where_assumed`: also
-/// plans that equal their model only under their assumptions (null: none).
+/// plans that equal their model only under their assumptions (null: none). `sizes_first`: a callee
+/// needs the sizes of the file, so try these before symbolic ones.
 ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
                                 const std::vector<bool>& proved, bool inline_plans,
                                 const std::vector<bool>* where_assumed = nullptr,
-                                Search search = Search::counterexample);
+                                Search search = Search::counterexample, bool sizes_first = false);
 
 /// The assumptions of a plan without a model: ranges of ids, `require`s.
 std::vector<std::string> assumptions_of(const ir::Program& program, size_t plan);

@@ -1,5 +1,7 @@
 #include "spec/check/reached.h"
 
+#include <algorithm>
+
 #include "spec/ir/walk.h"
 
 namespace shardproof {
@@ -83,6 +85,12 @@ std::set<size_t> reached_functions(const ir::Program& program, size_t function) 
   for (const size_t f : std::set<size_t>(all))
     if (const auto claim = program.functions.at(f).claim) add(*claim);
   return all;
+}
+
+bool reaches_any(const ir::Program& program, size_t function, const std::set<size_t>& others) {
+  if (others.empty()) return false;
+  const std::set<size_t> reached = reached_functions(program, function);
+  return std::any_of(others.begin(), others.end(), [&](size_t f) { return reached.contains(f); });
 }
 
 std::set<Name> ReachedDims::of(size_t function) {

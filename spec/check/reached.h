@@ -10,6 +10,8 @@ namespace shardproof {
 /// The function, its model, the plan that it comes after, and all that they call or differentiate,
 /// with the claims of those.
 std::set<size_t> reached_functions(const ir::Program& program, size_t function);
+/// Whether one of `others` is among them.
+bool reaches_any(const ir::Program& program, size_t function, const std::set<size_t>& others);
 
 /// The plain dims in the types, ops and conditions of these functions. Reads each function once;
 /// the program must not change and must outlive this.
