@@ -73,6 +73,13 @@ TEST_F(Configurations, ThatDoNotDivideGetTheNearestSizes) {
   EXPECT_FALSE(result.says("per device")) << "without B there are no numbers: " << result.out;
   const Result large = check(llama, {"--mesh", "d=2048,t=3"});
   EXPECT_TRUE(large.says("meshes that do divide: d=2048,t=2; d=1024,t=4\n")) << large.out;
+  const Result copies = check(llama, {"--mesh", "d=8,t=16"});
+  EXPECT_TRUE(
+      copies.says("help: 16 devices for 8 of K: write `K` without `/t`, and each device of "
+                  "t holds a copy; or split the axis, t=8 and another of size 2 that `K` "
+                  "does not name\n"))
+      << copies.out;
+  EXPECT_FALSE(result.says("devices for 8 of K")) << result.out;
   std::string other = llama;
   other.replace(other.find("128256"), 6, "128257");
   const Result vocabulary = check(other, {"--mesh", "d=8,t=4"});

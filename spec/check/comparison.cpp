@@ -73,6 +73,26 @@ bool better_in_a_loop(const ir::Function& plan, const lower::Comparison& by_alge
          (first.last_of_a_loop && around);
 }
 
+/// Whether no function of an index is in it, and its numbers are those of a file: -1e10 of a mask
+/// becomes 9999999970 beside others.
+bool can_be_read(const std::string& text) {
+  constexpr int longest = 7;
+  if (text.find("\\_") != text.npos) return false;
+  int digits = 0;
+  return std::none_of(text.begin(), text.end(), [&](char c) {
+    digits = std::isdigit(static_cast<unsigned char>(c)) ? digits + 1 : 0;
+    return digits > longest;
+  });
+}
+
+/// What the algebra says, or the part of it that can be read: "a term is off by the factor |d|".
+std::string in_words(const std::string& text) {
+  if (can_be_read(text)) return text;
+  const size_t factor = text.rfind(" is off by the factor ");
+  const std::string part = factor == text.npos ? "" : "a term" + text.substr(factor);
+  return !part.empty() && can_be_read(part) ? part : "differs from the model";
+}
+
 /// Reports the line at which numbers go wrong. The algebra's words, if it compared other values,
 /// are about these.
 void add_line(const ir::Program& program, const FirstWrong& first,
@@ -86,7 +106,7 @@ void add_line(const ir::Program& program, const FirstWrong& first,
     const bool names_a_gradient =  // in place of the model's: no help
         first.meant && compared.difference &&
         compared.difference->kind == algebra::Difference::operand;
-    if (names_a_gradient || (!first.meant && !same))
+    if (names_a_gradient || first.exchanged || (!first.meant && !same))
       diagnostic.label = "the numbers are right " + words;
   }
   if (!first.meant) return;
@@ -94,22 +114,14 @@ void add_line(const ir::Program& program, const FirstWrong& first,
   const Name& name = model.values.at(first.meant->value).name;
   const bool computed =
       std::find(model.params.begin(), model.params.end(), first.meant->value) == model.params.end();
-  if (compared.origin != first.own.value && (computed || first.of_gradient) && !name.empty())
+  const bool other = compared.origin != first.own.value ||
+                     (compared.difference && !can_be_read(compared.difference->text));
+  if (other && (computed || first.of_gradient) && !name.empty())
     diagnostic.label = first.of_gradient ? "is not the gradient of `" + name + "`"
                                          : "is not `" + name + "` of the model";
   if (first.returned) diagnostic.label = "the model has this value too, and returns another";
   if (first.meant_range.file >= 0)
     diagnostic.notes.push_back({first.meant_range, "the model's value"});
-}
-
-/// Whether its numbers are those of a file: -1e10 of a mask becomes 9999999970 beside others.
-bool can_be_read(const std::string& text) {
-  constexpr int longest = 7;
-  int digits = 0;
-  return std::none_of(text.begin(), text.end(), [&](char c) {
-    digits = std::isdigit(static_cast<unsigned char>(c)) ? digits + 1 : 0;
-    return digits > longest;
-  });
 }
 
 Diagnostic difference(const ir::Program& program, size_t plan, const lower::Comparison& compared,
@@ -120,9 +132,8 @@ Diagnostic difference(const ir::Program& program, size_t plan, const lower::Comp
   diagnostic.range = place_of(function, compared);
   diagnostic.message = result_name(function, compared.result) + " is not " +
                        model_result(program, function, compared.result);
-  diagnostic.label = compared.difference && can_be_read(compared.difference->text)
-                         ? compared.difference->text
-                         : "differs from the model";
+  diagnostic.label =
+      compared.difference ? in_words(compared.difference->text) : "differs from the model";
   const auto& first = refutation.first_wrong;
   if (first && first->range.file >= 0 &&
       !better_in_a_loop(function, compared, diagnostic.range, *first))

@@ -12,6 +12,7 @@
 #include "spec/check/one_device.h"
 #include "spec/check/points.h"
 #include "spec/check/points_to_refute.h"
+#include "spec/check/rescale.h"
 #include "spec/denote/array.h"
 #include "spec/denote/evaluate.h"
 #include "spec/ir/walk.h"
@@ -172,6 +173,7 @@ class LineSearch {
     if (own().implements_grad) take_gradients();
     for (size_t i = 0; i < results.size() && i < claimed_.size(); ++i)
       if (agree(results[i], claimed_[i])) right_.push_back(i);
+    find_places(results);
   }
 
   /// The model's result in place of the result itself, or of a value that becomes it unchanged, is
@@ -179,25 +181,80 @@ class LineSearch {
   /// a small change of the plan names the line, if one is right.
   std::optional<FirstWrong> run() {
     if (std::count(right_.begin(), right_.end(), result_) > 0) return std::nullopt;
+    order(plan_);
+    if (auto found = exchanged()) return found;
     std::optional<FirstWrong> found = searched();
     if (found) found->suspects = suspects(), move_to_the_return(*found);
     return found;
   }
 
  private:
+  /// For each claimed result which of the plan's it is, if those that are wrong are the model's in
+  /// another order.
+  void find_places(const Values& results) {
+    for (size_t i = 0; i < claimed_.size(); ++i) {
+      size_t j = i;
+      if (std::count(right_.begin(), right_.end(), i) == 0)
+        for (j = 0; j < results.size(); ++j)
+          if (std::count(right_.begin(), right_.end(), j) == 0 && agree(results[j], claimed_[i]) &&
+              std::count(places_.begin(), places_.end(), j) == 0)
+            break;
+      if (j == results.size()) return places_.clear();
+      places_.push_back(j);
+    }
+  }
+
+  /// `m1` of the field `m1.attn.wq`.
+  static Name written(const Name& leaf) { return leaf.substr(0, leaf.find('.')); }
+
+  /// The results in another order: wrong is where they are returned, or, if each is returned under
+  /// its own name, where one call gives them their names.
+  std::optional<FirstWrong> exchanged() const {
+    const std::vector<SourceRange>& ranges = own().returned_ranges;
+    if (places_.empty() || ranges.size() != places_.size() ||
+        own().result_names.size() != places_.size())
+      return std::nullopt;
+    bool named = true;
+    const ValueAt last{plan_, own().returned[result_]};
+    std::string words;
+    std::vector<Edit> edits;
+    for (size_t i = 0; i < places_.size(); ++i) {
+      if (places_[i] == i) continue;
+      const ValueAt v{plan_, own().returned[i]};
+      const Name name = written(own().values.at(v.value).name),
+                 meant = written(own().values.at(own().returned[places_[i]]).name);
+      if (name.empty() || meant.empty() || !at_.contains(v)) return std::nullopt;
+      if (name != written(own().result_names[i])) named = false;
+      if (named && !(at_.at(v)->place.range == at_.at(last)->place.range)) return std::nullopt;
+      if (!edits.empty() && edits.back().range == ranges[i])
+        continue;  // a field of the same record
+      words += (words.empty() ? "with `" : ", `") + meant + "` in place of `" + name + "`";
+      edits.push_back({ranges[i], meant});
+    }
+    FirstWrong found{last, {}, named ? at_.at(last)->place.range : own().return_range, {}};
+    found.exchanged = true;
+    found.repair = Repair{found.range, words, edits};
+    return found;
+  }
+
   std::optional<FirstWrong> searched() {
     const ValueAt last{plan_, own().returned.at(result_)};
-    order(plan_);
     reach(last);
     auto found = first_wrong(last);
     const bool news = found && found->meant && !becomes(found->own, last) && !of_a_loop(found->own);
     const bool all_right = news && found->right == claimed_.size();
-    if (all_right && !is_taken_gradient(*found->meant)) return found;
-    if (news) all_right_ = true;
     RepairSearch search{program_, plan_, result_, suspects(), {}, {}, {}, {}};
     search.read_by_suspects = read_by(search.suspects);
     search.right = [&](const ir::Program& changed) { return right_when(changed); };
     search.ended = [&] { return spent_on_repairs_ > most_of_repairs; };
+    if (const auto rescaled = find_rescale(search)) return changed_there(*rescaled);
+    if (all_right && !is_taken_gradient(*found->meant)) {
+      if (!is_sum(*found->meant)) return found;
+      search.suspects.clear();  // it is in this sum
+      add_suspect(found->own, search.suspects);
+      search.read_by_suspects.clear();
+    }
+    if (news) all_right_ = true;
     if (found && !of_a_loop(found->own)) search.likely = found->range;
     const auto repair = find_repair(search);
     const bool inside = found && repair && found->range.begin <= repair->range.begin &&
@@ -211,9 +268,12 @@ class LineSearch {
       return found;
     }
     if (!repair && found) found->last_of_a_loop = !news && ends_a_loop(found->own, last);
-    if (!repair) return found;
-    FirstWrong changed{last, {}, repair->range, {}};
-    changed.repair = *repair;
+    return repair ? changed_there(*repair) : found;
+  }
+
+  FirstWrong changed_there(const Repair& repair) const {
+    FirstWrong changed{{plan_, own().returned.at(result_)}, {}, repair.range, {}};
+    changed.repair = repair;
     return changed;
   }
 
@@ -221,6 +281,13 @@ class LineSearch {
   bool is_taken_gradient(const ValueAt& v) const {
     const ir::Instr* instr = defining_instr(function_of(v).body, v.value);
     return instr && std::holds_alternative<ir::Grad>(instr->op);
+  }
+
+  /// What is left out of a sum is not seen in another value.
+  bool is_sum(const ValueAt& v) const {
+    const ir::Instr* instr = defining_instr(function_of(v).body, v.value);
+    const auto* binary = instr ? std::get_if<ir::Binary>(&instr->op) : nullptr;
+    return binary && binary->fn == ir::BinaryFn::add;
   }
 
   /// A value of the model that is returned where the model returns another is wrong there, not
@@ -666,7 +733,8 @@ class LineSearch {
   Trace of_plan_, of_model_;
   Trace of_claim_;  ///< the gradients of the model's parameters
   Values claimed_;
-  std::vector<size_t> right_;  ///< results that are right, and have to stay so
+  std::vector<size_t> right_;   ///< results that are right, and have to stay so
+  std::vector<size_t> places_;  ///< as in find_places
   std::map<ValueAt, const ir::Instr*> at_;
   std::map<ValueAt, size_t> number_;
   std::map<ValueAt, std::set<const ir::Instr*>> readers_;

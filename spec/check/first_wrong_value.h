@@ -25,6 +25,7 @@ struct FirstWrong {
   SourceRange meant_range;       ///< likewise
   bool same_order = false;       ///< of the dims of both, which are no constants
   bool returned = false;         ///< it is a value of the model, which returns another
+  bool exchanged = false;        ///< the results are the model's, in another order
   bool of_gradient = false;      ///< what is meant is the gradient of that value
   size_t right = 0;              ///< results that are right with what is meant
   /// Its loop has no other values than it, and what it is computed from may be wrong too.

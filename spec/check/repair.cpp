@@ -18,17 +18,6 @@ bool inside(const SourceRange& own, const SourceRange& around) {
   return own.file == around.file && around.begin <= own.begin && own.end <= around.end;
 }
 
-/// The plan, whose blocks are its own, and what it reaches.
-ir::Program own_copy(const ir::Program& program, size_t plan) {
-  std::set<size_t> reached{plan};
-  add_reached(program, program.functions.at(plan), reached);
-  ir::Program result = ir::without_functions(program);
-  result.functions.resize(program.functions.size());
-  for (const size_t f : reached) result.functions[f] = program.functions[f];
-  result.functions[plan].body = deep_copy(program.functions[plan].body);
-  return result;
-}
-
 /// Where a value is read: operands of one instruction or library call, or a slot of a list.
 struct Use {
   ir::Block* block = nullptr;
@@ -153,23 +142,6 @@ class Search {
     }
     if (!known(use.around)) return;
     read(use, all);
-    if (kind_ == &Search::other_operands) exchanged(use);
-  }
-
-  /// What two results would be in the other order.
-  void exchanged(const Use& use) {
-    for (size_t other = 0; other < plan_.returned.size(); ++other) {
-      const ValueId a = plan_.returned[use.slot], b = plan_.returned[other];
-      if (a == b || value(b).name.empty() || !alike(a, b)) continue;
-      std::swap(plan_.returned[use.slot], plan_.returned[other]);
-      std::vector<Edit> edits;
-      if (plan_.returned_ranges.size() == plan_.returned.size())
-        edits = {{plan_.returned_ranges[use.slot], value(b).name},
-                 {plan_.returned_ranges[other], value(a).name}};
-      try_it(use.around, "with " + quoted(b) + " and " + quoted(a) + " in each other's place",
-             std::move(edits), false);
-      std::swap(plan_.returned[use.slot], plan_.returned[other]);
-    }
   }
 
   void at(ir::Block& block, size_t i, const std::vector<ValueId>& scope) {
@@ -538,6 +510,16 @@ class Search {
 };
 
 }  // namespace
+
+ir::Program own_copy(const ir::Program& program, size_t plan) {
+  std::set<size_t> reached{plan};
+  add_reached(program, program.functions.at(plan), reached);
+  ir::Program result = ir::without_functions(program);
+  result.functions.resize(program.functions.size());
+  for (const size_t f : reached) result.functions[f] = program.functions[f];
+  result.functions[plan].body = deep_copy(program.functions[plan].body);
+  return result;
+}
 
 std::optional<Repair> find_repair(const RepairSearch& search) { return Search(search).run(); }
 

@@ -31,6 +31,9 @@ struct RepairSearch {
   std::function<bool()> ended;                    ///< whether no further change may be run
 };
 
+/// The plan, whose blocks are its own, and what it reaches.
+ir::Program own_copy(const ir::Program& program, size_t plan);
+
 /// The change of the simplest kind. Nullopt if there is none, if changes of that kind at several
 /// places are as good, or if not all could be run.
 std::optional<Repair> find_repair(const RepairSearch& search);

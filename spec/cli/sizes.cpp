@@ -242,6 +242,7 @@ class Fit {
       d.range = program_.functions.at(plan.function).name_range;
       d.label = plan.name + " needs " + shown;
       if (n) d.details = nearest_sizes(dim, *n, size);
+      if (n && *n > size) d.fixes.push_back(with_copies(condition, to_string(dim), *n, size));
       diagnostics_.push_back(std::move(d));
     } catch (const std::domain_error& reason) {
       const std::string what = reason.what();
@@ -251,6 +252,19 @@ class Fit {
         diagnostics_.push_back(
             error("E0106", what.starts_with("|") ? what : "|" + to_string(dim) + "|: " + what));
     }
+  }
+
+  /// More devices than entries, as of key-value heads: some devices hold copies.
+  static Fix with_copies(const Divisibility& condition, const Name& dim, int64_t n, int64_t size) {
+    const Axis& axis = condition.axes.back();
+    std::string text = std::to_string(n) + " devices for " + std::to_string(size) + " of " + dim +
+                       ": write `" + dim + "` without `/" + axis + "`, and each device of " + axis +
+                       " holds a copy";
+    if (condition.axes.size() == 1 && size > 1 && n % size == 0)
+      text += "; or split the axis, " + axis + "=" + std::to_string(size) +
+              " and another of size " + std::to_string(n / size) + " that `" + dim +
+              "` does not name";
+    return {text, {}, false, ""};
   }
 
   /// Whether each condition whose sizes are known holds.

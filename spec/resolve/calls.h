@@ -22,6 +22,8 @@ std::vector<Values> construct(Body& body, const CallSite& site, size_t record);
 /// `r with { attn.qn = e }`: a copy of the record with these fields replaced.
 Values replace_fields(Body& body, const syntax::Expr& expr);
 std::vector<Values> gradient(Body& body, const syntax::Expr& expr);
+/// Only parameters of such types have a gradient.
+bool all_floats(const Types& type);
 
 /// E0109 for a plan that calls a fn of a file, with the plans of that fn.
 void refuse_fn_in_plan(Body& body, const CallSite& site);

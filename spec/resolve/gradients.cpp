@@ -5,7 +5,6 @@
 #include "spec/resolve/primitives.h"
 
 namespace shardproof::resolution {
-namespace {
 
 bool all_floats(const Types& type) {
   bool result = true;
@@ -13,6 +12,8 @@ bool all_floats(const Types& type) {
       type, [&](const Type& leaf, const std::string&) { result = result && is_float(leaf.dtype); });
   return result;
 }
+
+namespace {
 
 class Gradient {
  public:

@@ -76,14 +76,37 @@ class StatementReader {
     return fix;
   }
 
+  /// `l, g = value_and_grad(loss)(..)`: without `wrt` there is a gradient of each parameter.
+  /// The first ones that `count` names ask for are those before data.
+  void without_wrt(const syntax::Expr& call, size_t count, Diagnostic& error) const {
+    const auto* function = find_function(body_, call.text, call.range);
+    std::string all, first;
+    for (size_t i = 0; i < function->params.size() - function->saved; ++i) {
+      const auto& param = function->params[i];
+      if (!all_floats(param.type)) continue;
+      all += (all.empty() ? "`" : ", `") + param.name + "`";
+      if (count > 0) first += (first.empty() ? " wrt " : ", ") + param.name, --count;
+    }
+    error.label = "without `wrt` it has the gradients of all float parameters, " + all;
+    const std::string_view text = body_.world.sources.text(call.range);
+    const auto at = call.range.begin + static_cast<uint32_t>(text.find(')'));
+    error.fixes.push_back({"name the parameters whose gradients you want",
+                           {{{call.range.file, at, at}, first}},
+                           false,
+                           ""});
+  }
+
   void wrong_number(const syntax::Bind& node, size_t results) {
     const size_t names = node.targets.size();
     Diagnostic& error = body_.error("E0103", node.targets.front().range,
                                     counted(names, "name") + " for " + counted(results, "result"));
     SourceRange front = node.targets.front().range;
     front.end = front.begin;
-    const bool value =
-        !node.value.empty() && node.value[0].kind == syntax::Expr::Kind::value_and_grad;
+    const syntax::Expr* call = node.value.empty() ? nullptr : &node.value[0];
+    const bool value = call && call->kind == syntax::Expr::Kind::value_and_grad;
+    if (call && (value || call->kind == syntax::Expr::Kind::grad) && call->names.empty() &&
+        names > value && names < results)
+      return without_wrt(*call, names - value, error);
     if (value && names + 1 == results)
       error.fixes.push_back(
           {"the value comes before the gradients", {{front, "_value, "}}, false, ""});
