@@ -402,6 +402,7 @@ class Run {
     const std::vector<bool> steps = find_steps(checked.program());
     bool found = options_.backward->empty();
     const FileBudget budget;
+    KeptBackwards kept;
     for (const PlanReport& plan : checked.plans()) {
       const ir::Function& function = checked.program().functions.at(plan.function);
       const bool named =
@@ -413,11 +414,12 @@ class Run {
           !has_floats(function))
         continue;
       BackwardReport backward{plan.function, plan.name, {}, Verdict::unknown};
-      if (budget.ended())
+      if (budget.ended() || kept.full())
         backward.backward.refused = not_derived(plan.name, function);
       else
         backward.backward = check_backward(*report.sources, report.path, {checked.program(), types},
                                            plan.function, {}, reader, options);
+      kept.add(backward.backward);
       backward.verdict = backward.backward.verdict();
       if (plan.verdict != Verdict::proved) backward.verdict = Verdict::unknown;
       report.backwards.push_back(std::move(backward));
@@ -429,14 +431,14 @@ class Run {
     report.diagnostics.push_back(std::move(d));
   }
 
-  /// The backwards of a file share one budget of time.
+  /// The backwards of a file share one budget of time and memory.
   static Diagnostic not_derived(const Name& plan, const ir::Function& function) {
     Diagnostic diagnostic;
     diagnostic.code = "U0003";
     diagnostic.range = function.name_range;
     diagnostic.message =
-        "not derived: the backwards of the plans above used up the time for this "
-        "file; --backward=" +
+        "not derived: the backwards of the plans above used up the time or the memory "
+        "for this file; --backward=" +
         plan + " derives this one alone";
     return diagnostic;
   }

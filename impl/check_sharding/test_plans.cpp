@@ -86,13 +86,18 @@ bool has_floats(const ir::Function& plan) {
 /// proved, it may choose another gradient than the model where there are several: no ties are
 /// drawn then.
 std::optional<TestedPlan> tested_backward(const Program& program, const PlanReport& report,
-                                          beside::CaseOptions options) {
+                                          beside::CaseOptions options, KeptBackwards& kept) {
+  const std::string claim = "the derived backward of " + report.name;
+  if (kept.full())
+    return TestedPlan{
+        claim, &program.sources(), true, {}, "those of the plans above used up the memory"};
   const CheckedBackward* backward = nullptr;
   try {
     backward = &program.backward(report.function, {});
   } catch (const std::exception&) {
     return std::nullopt;
   }
+  kept.add(*backward);
   const bool proved = backward->verdict() == Verdict::proved;
   if (!proved && !(backward->report() && backward->report()->read_whole)) return std::nullopt;
   if (!proved) options.numbers_assumed = true;
@@ -102,7 +107,7 @@ std::optional<TestedPlan> tested_backward(const Program& program, const PlanRepo
   for (Divisibility& each : all_conditions(program.checked()))
     conditions.push_back(std::move(each));
   TestedPlan result = tested(
-      "the derived backward of " + report.name, program,
+      claim, program,
       {{&checked.program(), &checked.types(), backward->sources.get(), function}, {}, {}, {}, {}},
       conditions, options);
   return proved || result.why.empty() ? std::optional(std::move(result)) : std::nullopt;
@@ -139,6 +144,7 @@ std::vector<TestedPlan> test_plans(const Program& program, const beside::CaseOpt
   std::vector<TestedPlan> all;
   const CheckedProgram& checked = program.checked();
   const std::vector<bool> steps = find_steps(checked.program());
+  KeptBackwards kept;
   for (const PlanReport& report : checked.plans()) {
     const ir::Function& function = checked.program().functions.at(report.function);
     if (function.imported || function.kind != ir::Function::Kind::plan) continue;
@@ -167,7 +173,8 @@ std::vector<TestedPlan> test_plans(const Program& program, const beside::CaseOpt
                                 !function.trusted && !steps[report.function] &&
                                 has_floats(function);
     if (!differentiated) continue;
-    if (auto backward = tested_backward(program, report, own)) all.push_back(std::move(*backward));
+    if (auto backward = tested_backward(program, report, own, kept))
+      all.push_back(std::move(*backward));
   }
   return all;
 }

@@ -312,10 +312,12 @@ auto naming(const fs::path& path, const Body& body) {
 
 fs::path config_path(const fs::path& folder) { return folder / "config.json"; }
 
+/// With its keys sorted: read in the file's order each is compared with all before it.
+Json config_from(const std::string& text) { return checkpoint::json_from<nlohmann::json>(text); }
+
 Json config_of(const fs::path& folder) {
-  return naming(config_path(folder), [&] {
-    return checkpoint::json_from<Json>(checkpoint::read_text(config_path(folder)));
-  });
+  return naming(config_path(folder),
+                [&] { return config_from(checkpoint::read_text(config_path(folder))); });
 }
 
 }  // namespace
@@ -490,7 +492,7 @@ Numbers Mapping::numbers_in(const std::string& text, const std::string& name) co
   };
   return naming(name, [&] {
     try {
-      const Json config = checkpoint::json_from<Json>(text);
+      const Json config = config_from(text);
       state_->refuse_another(config);
       Numbers numbers{state_->sizes_of(config), {}, {}};
       for (const Constant& each : state_->consts)

@@ -20,6 +20,20 @@ struct CheckedBackward {
   const PlanReport* report() const;  ///< null if nothing was derived or it is unreadable
 };
 
+/// Each derived backward keeps a program with all functions of its file: together those of
+/// thousands of plans do not fit into memory.
+class KeptBackwards {
+ public:
+  void add(const CheckedBackward& backward) {
+    if (backward.checked) functions_ += backward.checked->program().functions.size();
+  }
+  bool full() const { return functions_ > most_functions; }
+
+ private:
+  static constexpr size_t most_functions = 150'000;  ///< 350 MB
+  size_t functions_ = 0;
+};
+
 /// A resolved file with the types of every value.
 struct TypedProgram {
   const ir::Program& program;

@@ -77,9 +77,10 @@ Input piped(int descriptor, Clock::time_point end = Clock::now() + longest) {
 }
 
 Input of_stream(std::istream& in) {
-  std::string text(largest_file + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(in.gcount()));
+  std::string text;
+  char part[1 << 12];
+  while (text.size() <= largest_file && (in.read(part, sizeof part), in.gcount() > 0))
+    text.append(part, static_cast<size_t>(in.gcount()));
   if (text.size() > largest_file) return {{}, "is larger than 16 MB", ""};
   return judged(std::move(text));
 }

@@ -26,7 +26,7 @@ struct RuleTuple {
   std::vector<bool> accepted;  ///< by candidate: the answer of spec/rules
   bool gradient_only = false;  ///< refused for its gradient only: the value is right
 };
-std::vector<RuleTuple> rule_table();
+const std::vector<RuleTuple>& rule_table();
 
 /// The program of the table: one axis t, dims M K F.
 const ir::Program& rule_program();

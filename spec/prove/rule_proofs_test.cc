@@ -9,7 +9,7 @@ namespace shardproof {
 namespace {
 
 TEST(Rules, AreProvedAgainstTheDenotation) {
-  const std::vector<RuleTuple> table = rule_table();
+  const std::vector<RuleTuple>& table = rule_table();
   smt::Solver solver(
       {.milliseconds = 60000});  // bounded by resources: a loaded machine changes nothing
   std::set<std::string> ops;

@@ -141,9 +141,12 @@ std::string RuleCase::text() const {
   return text + " -> " + to_string(result);
 }
 
-std::vector<RuleTuple> rule_table() {
-  std::vector<RuleTuple> table;
-  for (const Row& row : rows()) add_row(row, table);
+const std::vector<RuleTuple>& rule_table() {
+  static const std::vector<RuleTuple> table = [] {
+    std::vector<RuleTuple> made;
+    for (const Row& row : rows()) add_row(row, made);
+    return made;
+  }();
   return table;
 }
 
