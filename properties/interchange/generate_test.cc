@@ -131,6 +131,7 @@ const Family families[] = {
     {"llama", "llama3.hf.json", "llama_train.shard", "train_step_sharded", "llama3_decode.shard"},
     {"llama_tied", "llama3.hf.json", "llama_train.shard", "train_step_sharded",
      "llama3_decode.shard"},
+    {"llama31", "llama31.hf.json", "llama31.shard", "train_step_sharded", "llama31_decode.shard"},
     {"mistral", "mistral.hf.json", "mistral.shard", "train_step_sharded", "mistral_decode.shard"},
     {"mixtral", "mixtral.hf.json", "mixtral.shard", "train_step_sharded", "mixtral_decode.shard"},
     {"qwen2", "qwen2.hf.json", "qwen2.shard", "train_step_sharded", "qwen2_decode.shard"},

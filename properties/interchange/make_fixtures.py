@@ -154,8 +154,8 @@ def write_all(folder, seed=1):
     write(moonlight(), os.path.join(folder, "moonlight"))
     write(deepseek2(), os.path.join(folder, "deepseek2"))
     write(deepseek2_236b(), os.path.join(folder, "deepseek2_236b"))
-    for each in ("llama", "llama_tied", "mistral", "qwen3", "gemma2", "gpt2", "deepseek2", "deepseek2_236b", "deepseek3",
-                 "deepseek3_yarn", "moonlight"):
+    for each in ("llama", "llama_tied", "llama31", "mistral", "mixtral", "qwen2", "qwen3", "gemma2", "gpt2", "deepseek2",
+                 "deepseek2_236b", "deepseek3", "deepseek3_yarn", "moonlight"):
         generate(os.path.join(folder, each))
 
 
