@@ -495,8 +495,6 @@ class Search {
     if (mask != found_.end()) return mask->repair;
     forget_readers();
     if (places() > (found_.back().of_condition ? 3 : 1)) return std::nullopt;
-    if (std::any_of(found_.begin(), found_.end(), [](const Found& each) { return each.of_value; }))
-      std::erase_if(found_, [](const Found& each) { return !each.of_value; });
     return found_.back().repair;
   }
 

@@ -70,6 +70,8 @@ TEST_P(Fixes, ClearTheirError) {
   for (const auto& [plan, error] : errors) {
     EXPECT_FALSE(error.fixes.empty())
         << "neither a fix nor a help: " << error.code << " " << error.message;
+    EXPECT_EQ(error.label.find("\\_"), std::string::npos)
+        << "a function of an index is written out: " << error.label;
     for (const Fix& fix : error.fixes) {
       EXPECT_TRUE(!fix.edits.empty() || (!fix.checked && fix.cost.empty())) << fix.message;
       if (fix.edits.empty()) continue;
