@@ -160,8 +160,8 @@ struct Solver::Engine {
     engine->begin();
     auto found = engine->answer_within(limit);
     if (found) return *found;
-    // An interrupt between two steps is lost. What counts is the thread's own time: on a busy machine
-    // it may not have run for seconds.
+    // An interrupt between two steps is lost. What counts is the thread's own time: on a busy
+    // machine it may not have run for seconds.
     const double begin = engine->seconds();
     const auto last = Clock::now() + longest_interrupted;
     while (!found && engine->seconds() - begin < deaf_after && Clock::now() < last) {
@@ -268,7 +268,8 @@ Satisfaction Solver::check(const std::vector<Term>& formulas, Use use) {
   Satisfaction result;
   try {
     engine_->put(formulas, use, limits_.resources);
-    const Z3_lbool answer = Engine::answer(engine_, std::chrono::milliseconds(milliseconds), limits_.growth);
+    const Z3_lbool answer =
+        Engine::answer(engine_, std::chrono::milliseconds(milliseconds), limits_.growth);
     if (answer == Z3_L_TRUE) {
       result.model = model_of(engine_->context, engine_->solver->get_model(), formulas);
       result.kind = Satisfaction::Kind::sat;
