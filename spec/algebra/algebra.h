@@ -134,6 +134,7 @@ enum class Fault {
   shared_unequal,        // lower/shared_values.cpp: values of one shape are shared
   shared_sign,           // lower/shared_values.cpp: every shared value is > 0
   power_modulo,          // step.cpp: x^n = x modulo n for every n
+  no_remainder,          // indicator.cpp: v mod m = k for a k of m or more, or below 0, where v = k
   square,                // squares.cpp: a product of two values is a square
   relu_from_any,         // step.cpp: relu(u) = u + [u = -1] for integers of any sign
   extremum_condition,    // indicator.cpp: off + [c] (on - off) is the greater of both for every c

@@ -77,6 +77,25 @@ Nf reduce_constant(Engine& g, Nf e, Rational* constant) {
   return g.poly(rest);
 }
 
+/// [(v - k) mod m = 0] for e = v - m floor(v / m) - k, with numbers m and k: that v mod m is k. One
+/// form for all k in [0, m); others are no remainder. None if e is that form, or another.
+std::optional<Nf> of_remainder(Engine& g, Nf e) {
+  for (const Term& t : Poly(g.terms(e))) {
+    const Mono m = g.factors(t.mono);
+    if (m.size() != 1 || !m[0].exponent.is_one() || !g.is_op(m[0].atom, Op::floor)) continue;
+    if (!t.coef.is_integer()) return std::nullopt;
+    const Nf by = g.number(std::abs(t.coef.num));
+    const Nf rest = g.scale(g.sub(e, g.monomial(t.mono, t.coef)), t.coef.sign() > 0 ? -1 : 1);
+    const Nf v = g.strip_iota(g.mul(g.inner(m[0].atom), by));
+    const auto k = g.as_number(g.sub(v, rest));
+    if (!k || k->is_zero() || !g.integer(v)) return std::nullopt;
+    const bool remainder = k->sign() > 0 && *k < Rational(std::abs(t.coef.num));
+    if (!remainder && g.fault != Fault::no_remainder) return g.zero;
+    return g.eq0(g.mod(g.iota(rest), by));  // as the value of an index: what floor(v / m) has
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 /// u, if e is a positive power of u times a number: both are 0 alike.
@@ -117,6 +136,8 @@ Nf Engine::indicator(AtomKind kind, Nf e) {
     Nf rest = reduce_constant(*this, p, &c);
     if (eq && !c.is_integer()) return indicator_cache[key] = zero;
     p = add(rest, number(eq ? c : Rational(c.ceil())));
+    if (const auto same = eq ? of_remainder(*this, p) : std::nullopt)
+      return indicator_cache[key] = *same;
   }
   const Nf turned = scale(p, -1);
   const auto lowest = [&](Nf u) { return bounds_of(u).low.value_or(Rational(-1)); };

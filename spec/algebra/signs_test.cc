@@ -144,6 +144,28 @@ TEST(Signs, PowersModuloAPrime) {
   }
 }
 
+/// [x mod m = k] has one form: [(x - k) mod m = 0], and is 0 for a k that is no remainder.
+TEST(Signs, RemaindersAreComparedWithZero) {
+  for (Fault fault : {Fault::none, Fault::no_remainder}) {
+    int wrong = 0;
+    for (int m = 2; m <= 6; ++m)
+      for (int k = -3; k <= 2 * m; ++k) {
+        Algebra a({}, fault);
+        const Nf x = a.at(a.leaf("x", {}, integers), {}), by = a.number(m);
+        const auto is = [&](Nf of, int to) { return a.eq0(a.sub(a.mod(of, by), a.number(to))); };
+        for (int c = -7; c <= 7; ++c) {
+          const Nf shifted = is(a.add(x, a.number(c)), k);
+          const bool remainder = 0 <= k && k < m;
+          wrong += !remainder && !(shifted == a.number(0));
+          if (!remainder) continue;
+          EXPECT_EQ(shifted, is(x, ((k - c) % m + m) % m)) << m << " " << k;
+          EXPECT_EQ(shifted == is(x, 0), (k - c) % m == 0) << m << " " << k;
+        }
+      }
+    EXPECT_EQ(wrong > 0, fault != Fault::none);
+  }
+}
+
 TEST(Signs, BothSidesOfAThresholdCount) {
   for (Fault fault : {Fault::none, Fault::one_side, Fault::below_threshold}) {
     Signs s(fault);
