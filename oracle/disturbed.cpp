@@ -13,6 +13,7 @@ namespace {
 struct Disturbance {
   double unit;
   std::mt19937_64 rng;
+  Off off;
   int bits = std::min(20, -std::ilogb(unit) - 1);
 
   /// From 1/2 to 3/2 of the unit, in either direction: two that cancel seldom move alike.
@@ -20,6 +21,14 @@ struct Disturbance {
     const uint64_t drawn = rng();
     const double part = 0.5 + static_cast<double>(drawn >> 12) * 0x1p-52;
     return (drawn & 1 ? unit : -unit) * part * size;
+  }
+  /// The number of the format above or below x.
+  double to_a_number(double x) {
+    constexpr int least_exponent = -126;  // of f32 and bf16; below it the numbers lie evenly
+    if (x == 0) return x;
+    const double spacing = std::ldexp(2 * unit, std::max(std::ilogb(x), least_exponent));
+    const double below = std::floor(x / spacing);
+    return (below + (uniform() < x / spacing - below ? 1 : 0)) * spacing;
   }
   double uniform() { return std::uniform_real_distribution<double>()(rng); }
   /// Fits in fewer bits than such numbers have, and than f32 has: those after them are 0.
@@ -30,20 +39,25 @@ thread_local std::optional<Disturbance> disturbance;
 
 }  // namespace
 
-Disturbed::Disturbed(double unit, unsigned seed) {
-  disturbance.emplace(Disturbance{unit, std::mt19937_64(seed)});
+Disturbed::Disturbed(double unit, unsigned seed, Off off) {
+  disturbance.emplace(Disturbance{unit, std::mt19937_64(seed), off});
 }
 Disturbed::~Disturbed() { disturbance.reset(); }
 
 bool disturbs() { return disturbance.has_value(); }
 
 void disturb(Tensor& x) {
-  for (double& each : x.data)
-    if (std::isfinite(each) && !disturbance->is_exact(each))
+  for (double& each : x.data) {
+    if (!std::isfinite(each)) continue;
+    if (disturbance->off == Off::to_a_number)
+      each = disturbance->to_a_number(each);
+    else if (!disturbance->is_exact(each))
       each += disturbance->error(std::abs(each));
+  }
 }
 
 void disturb(Tensor& x, const std::vector<const Tensor*>& operands, bool curved) {
+  if (disturbance->off == Off::to_a_number) return disturb(x);
   constexpr double least = 1e-300;  // of what is 0 by rounding, as exp(-1000)
   for (size_t i = 0; i < x.data.size(); ++i) {
     double& each = x.data[i];
@@ -76,6 +90,7 @@ void disturb_sums(Tensor& sums, const Tensor& absolute, double terms) {
         !(disturbance->is_exact(size) && disturbance->is_exact(sums.data[i])))
       sums.data[i] += disturbance->error(size * std::sqrt(terms));
   }
+  if (disturbance->off == Off::to_a_number) disturb(sums);
 }
 
 Tensor absolute(Tensor x) {

@@ -10,11 +10,17 @@
 
 namespace shardproof::oracle {
 
+/// What becomes of a result whose exact value lies between two numbers: it is moved, so that small
+/// units show what is sensitive; or it becomes the number above or below, more often the nearer one
+/// (Parker, Monte Carlo arithmetic, 1997). Then, as in the format itself, what is nearly equal
+/// cancels to 0, and what is too small for the exponents of f32 and bf16 becomes 0.
+enum class Off { moved, to_a_number };
+
 /// While one lives, all evaluations of its thread are disturbed. `unit` is the u of the numbers
 /// that are thought of: half of what is between 1 and the next.
 class Disturbed {
  public:
-  Disturbed(double unit, unsigned seed);
+  Disturbed(double unit, unsigned seed, Off off = Off::moved);
   ~Disturbed();
   Disturbed(const Disturbed&) = delete;
 };

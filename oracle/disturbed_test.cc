@@ -54,6 +54,27 @@ TEST(Disturbed, moves_no_number_of_few_bits) {
   EXPECT_EQ(run(exact, {{{"N", 3}}, {}}, {tensor({3}, {1, -5, 7})}).at(0).data.at(0), 9.5);
 }
 
+// As in float: (x + 3e7) - 3e7 is a multiple of 2, the square of 1e-25 is 0, and 0.1 one of two.
+TEST(Disturbed, rounds_to_the_numbers_of_float) {
+  const char* steps =
+      "dim N\nfn f(x: f32[N]) -> (a b c d: f32[N]) {\n"
+      "    return (x + 3e7) - 3e7, (1e-25 * x) * (1e-25 * x), x * 0.1, x * 0.5\n}";
+  const float below = std::nextafter(0.1f, 0.0f);
+  int low = 0;
+  for (unsigned seed = 1; seed <= 100; ++seed) {
+    const Disturbed disturbed(0x1p-24, seed, Off::to_a_number);
+    const auto results = run(steps, {{{"N", 1}}, {}}, {tensor({1}, {1})});
+    EXPECT_TRUE(results.at(0).data.at(0) == 0 || results.at(0).data.at(0) == 2);
+    EXPECT_EQ(results.at(1).data.at(0), 0);
+    const double tenth = results.at(2).data.at(0);
+    EXPECT_TRUE(tenth == static_cast<double>(0.1f) || tenth == static_cast<double>(below));
+    low += tenth == static_cast<double>(below);
+    EXPECT_EQ(results.at(3).data.at(0), 0.5);
+  }
+  EXPECT_GT(low, 5);  // 0.1 lies at a fifth of the way
+  EXPECT_LT(low, 40);
+}
+
 TEST(Disturbed, moves_what_rounding_made_exact) {
   const char* saturated =
       "dim N\nfn f(x: f32[N]) -> (a b c: f32[N]) { return tanh(x), exp(-x), 1 + 1e-20 * x }";

@@ -26,7 +26,7 @@ std::string difference(const std::vector<double>& got, const std::vector<double>
   }
   for (size_t i = 0; i < wanted.size(); ++i) {
     const double error = std::abs(got[i] - wanted[i]);
-    if (error <= allowed) continue;  // false for NaN
+    if (error <= allowed || allowed == INFINITY) continue;  // false for NaN
     return "entry " + std::to_string(i) + " is " + number(got[i]) + ", not " + number(wanted[i]) +
            ": off by " + number(error) + ", allowed " + number(allowed) + "; the best factor is " +
            number(own > 0 ? both / own : 0);

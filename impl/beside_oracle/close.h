@@ -1,6 +1,6 @@
 #pragma once
 // Compares numbers: bit by bit where they are exact, else within a bound that the caller derives
-// from dtype, length of the sums and depth. NaN is never equal.
+// from dtype, length of the sums and depth. NaN is equal to nothing, unless the bound is infinite.
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -79,7 +79,8 @@ PlanCase case_of(const Program& program, const PlanReport& report) {
       any_backwards(program),
       {},
       {},
-      {}};
+      {},
+      false};
 }
 
 std::optional<std::vector<oracle::Tensor>> draw(PlanCase& one,
@@ -98,6 +99,7 @@ std::optional<std::vector<oracle::Tensor>> draw_inputs(PlanCase& one, unsigned s
   std::mt19937_64 rng(seed + 1'000'000);
   const Draw first = ties ? Draw::ties : Draw::mixed;
   for (Draw draw : {first, Draw::positive}) {  // variances of a step are under roots
+    one.ties = draw == Draw::ties;
     one.whole = random_inputs(program_of(one), plan_of(one), one.sizes, seed, draw);
     for (denote::Array<double>& array : one.whole)  // what an f32 can hold
       for (double& x : array.data)

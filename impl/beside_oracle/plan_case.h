@@ -18,6 +18,7 @@ struct PlanCase {
   denote::Sizes sizes;
   std::vector<denote::Array<double>> whole;        ///< values of the parameters
   std::vector<denote::Distributed<double>> local;  ///< the same on the ranks, then saved ones
+  bool ties = false;                               ///< the values are small integers
 };
 
 PointOfPlan point_of(const PlanCase& one);
@@ -84,7 +85,8 @@ struct RoundingBounds {
 };
 /// The rounding error of the claim: eight times the largest distance from `wanted` in some
 /// perturbed evaluations (oracle/disturbed.h), because a plan sums in another order. A few
-/// evaluations may be close by chance, so a plan is called wrong only after many of them.
+/// evaluations may be close by chance, so a plan is called wrong only after many of them, which
+/// also round to the numbers of f32: there nearly equal ones cancel to 0, and tiny squares are 0.
 RoundingBounds rounding_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wanted,
                                const Evaluate& evaluate = shardproof::claimed, unsigned times = 3);
 /// The same for the dtypes as written; if there is bf16, as if everything were bf16.

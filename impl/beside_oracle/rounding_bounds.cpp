@@ -9,15 +9,21 @@ namespace {
 
 constexpr double safety = 8;
 
-/// For each result, how far any entry moves with this unit roundoff.
-Bounds farthest(const PlanCase& one, const std::vector<oracle::Tensor>& wanted, double unit,
-                bool inputs_round, unsigned evaluations, const Evaluate& evaluate) {
+constexpr double f32_unit = 0x1p-24, bf16_unit = 0x1p-9;
+constexpr unsigned many = 40;  // perturbed evaluations
+
+Bounds larger(Bounds a, const Bounds& b) {
+  for (size_t r = 0; r < a.size(); ++r) a[r] = std::max(a[r], b.at(r));
+  return a;
+}
+
+/// For each result, how far any entry moves with this rounding.
+Bounds farthest(const PlanCase& one, const std::vector<oracle::Tensor>& wanted,
+                const Rounding& rounding, unsigned evaluations, const Evaluate& evaluate) {
   Bounds farthest(wanted.size());
-  for (unsigned seed = 1; seed <= evaluations; ++seed) {
-    const Bounds moved =
-        moved_by_rounding(point_of(one), wanted, unit, seed, inputs_round, evaluate);
-    for (size_t r = 0; r < wanted.size(); ++r) farthest[r] = std::max(farthest[r], moved[r]);
-  }
+  for (unsigned seed = 1; seed <= evaluations; ++seed)
+    farthest = larger(std::move(farthest),
+                      moved_by_rounding(point_of(one), wanted, rounding, seed, evaluate));
   return farthest;
 }
 
@@ -31,6 +37,25 @@ Bounds at_least_rounded(Bounds bounds, const std::vector<oracle::Tensor>& wanted
   for (size_t r = 0; r < wanted.size(); ++r)
     for (double x : wanted[r].data) bounds[r] = std::max(bounds[r], 4 * unit * std::abs(x));
   return bounds;
+}
+
+/// Small integers give sums of exactly 0, of which a plan may have divided each term by 3 before.
+Bounds at_least_of_terms(Bounds bounds, const std::vector<oracle::Tensor>& wanted) {
+  double size = 1;
+  for (const oracle::Tensor& each : wanted)
+    for (double x : each.data) size = std::max(size, std::abs(x));
+  for (double& each : bounds) each = std::max(each, 0x1p-44 * size);
+  return bounds;
+}
+
+/// With what numbers of the format itself make of it: a difference that is 0, a square too small
+/// for its exponent. Seldom needed, so only where a plan is about to be called wrong.
+Bounds with_its_numbers(Bounds bounds, const PlanCase& one,
+                        const std::vector<oracle::Tensor>& wanted, const Rounding& rounding,
+                        unsigned evaluations, const Evaluate& evaluate) {
+  if (evaluations < many) return bounds;
+  return larger(std::move(bounds),
+                scaled(farthest(one, wanted, rounding, evaluations, evaluate), safety));
 }
 
 bool uses_bf16(const ir::Program& program, const std::vector<std::vector<Type>>& types,
@@ -59,9 +84,12 @@ bool uses_bf16(const ir::Program& program, const std::vector<std::vector<Type>>&
 // A thousandth of f32's roundoff shows which entries move, and the effect is linear.
 RoundingBounds rounding_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wanted,
                                const Evaluate& evaluate, unsigned times) {
-  const Bounds moved = farthest(one, wanted, 0x1p-30, false, times, evaluate);
-  return {at_least_rounded(scaled(moved, safety * 0x1p-23), wanted, 0x1p-53),
-          at_least_rounded(scaled(moved, safety * 0x1p6), wanted, 0x1p-24)};
+  const Bounds moved = farthest(one, wanted, {.unit = f32_unit / 64}, times, evaluate);
+  const Bounds f64 = at_least_rounded(scaled(moved, safety * 0x1p-23), wanted, 0x1p-53);
+  const Bounds f32 = at_least_rounded(scaled(moved, safety * 64), wanted, f32_unit);
+  return {one.ties ? at_least_of_terms(f64, wanted) : f64,
+          with_its_numbers(f32, one, wanted, {.unit = f32_unit, .off = oracle::Off::to_a_number},
+                           times, evaluate)};
 }
 
 Bounds written_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wanted,
@@ -69,17 +97,16 @@ Bounds written_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wa
   std::vector<bool> seen(one.unit.program->functions.size());
   if (!uses_bf16(*one.unit.program, *one.unit.types, one.unit.function, seen))
     return rounding_bounds(one, wanted, evaluate, times).f32;
-  return scaled(farthest(one, wanted, 0x1p-9, true, times, evaluate), safety);
+  return with_its_numbers(
+      scaled(farthest(one, wanted, {.unit = bf16_unit, .inputs = true}, times, evaluate), safety),
+      one, wanted, {.unit = bf16_unit, .inputs = true, .off = oracle::Off::to_a_number}, times,
+      evaluate);
 }
 
 Bounds wide_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wanted,
                    const BoundsBy& by) {
-  constexpr unsigned many = 40;  // perturbed evaluations
-  Bounds bounds = by(wanted, shardproof::claimed, many);
   const Evaluate evaluate = erasure_of(one);
-  const Bounds own = by(evaluate(point_of(one)), evaluate, many);
-  for (size_t r = 0; r < bounds.size(); ++r) bounds[r] = std::max(bounds[r], own.at(r));
-  return bounds;
+  return larger(by(wanted, shardproof::claimed, many), by(evaluate(point_of(one)), evaluate, many));
 }
 
 bool would_see_a_factor(const std::vector<oracle::Tensor>& wanted, const Bounds& bounds) {

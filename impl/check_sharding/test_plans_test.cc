@@ -88,6 +88,41 @@ TEST(TestPlans, AWrongPlanIsShownAtItsSmallestCase) {
   EXPECT_TRUE(result.says("0 agree with the oracle, 1 differs")) << result.out;
 }
 
+/// A plan that is its model but for the factor of its result.
+std::string twin(const std::string& body, const std::string& factor = "") {
+  return "mesh t\ndim B\nfn f(x: f32[B]) -> f32[B] {\n" + body + "    return y\n}\n" +
+         "plan f_t implements f(x: f32[B/t]) -> f32[B/t] {\n" + body + "    return " + factor +
+         "y\n}\n";
+}
+
+// f32 has other numbers than the oracle: nearly equal ones cancel to 0, and tiny squares are 0. A
+// wrong plan is still wrong, in doubles.
+TEST(TestPlans, WhatIsZeroInF32AloneIsNoDifference) {
+  for (const char* body : {"    d = (x + 3e7) - 3e7\n    y = d / sqrt(d * d + 1e-12)\n",
+                           "    d = 1e-25 * x\n    y = sqrt(d * d)\n"}) {
+    EXPECT_EQ(test(twin(body)).code, 0) << body;
+    EXPECT_EQ(test(twin(body, "1.01 * ")).code, 1) << body;
+  }
+}
+
+// Small integers whose sum is 0, each device's divided by 18 before they are added.
+TEST(TestPlans, TermsThatCancelToZeroAreRounded) {
+  const std::string mean =
+      "mesh c\ndim B L M V\n"
+      "fn mean(w: f32[M V], x: f32[B L M], targets: i32[B L]) -> f32[] {\n"
+      "    z = einsum(\"B L M, M V -> B L V\", x, w)\n"
+      "    return sum(\"B L -> \", cross_entropy(\"B L V, B L; V\", z, targets)) / (|B| * |L|)\n"
+      "}\n"
+      "plan mean_c implements mean(w: f32[M V], x: f32[B L/c M], targets: i32[B L/c])\n"
+      "        -> f32[]{U_c} {\n"
+      "    z = einsum(\"B L/c M, M V -> B L/c V\", x, w)\n"
+      "    return sum(\"B L/c -> {U_c}\", cross_entropy(\"B L/c V, B L/c; V\", z, targets))\n"
+      "        / (|B| * |L|)\n"
+      "}\n";
+  const Tested result = test(mean, {"--seed", "13", "--mesh", "c=3", "--set", "B=6,L=3,M=2,V=1"});
+  EXPECT_EQ(result.code, 0) << result.out << result.err;
+}
+
 TEST(TestPlans, GivenSizesStay) {
   const Tested result = test(wrong, {"--mesh", "t=3", "--set", "F=4"});
   EXPECT_EQ(result.code, 1);

@@ -5,7 +5,6 @@
 #include <cfenv>
 #include <cmath>
 
-#include "oracle/disturbed.h"
 #include "oracle/huge.h"
 #include "spec/check/requirements.h"
 
@@ -114,22 +113,21 @@ namespace {
 
 // An input at a discontinuity is moved to either side in half of the evaluations.
 constexpr unsigned evaluations = 20;
-constexpr double unit_of_doubles = 8 * 0x1p-53;
+constexpr Rounding of_doubles{.unit = 8 * 0x1p-53};
 
-std::vector<oracle::Tensor> disturbed(const PointOfPlan& point, double unit, unsigned seed,
-                                      bool inputs_round, const Evaluation& evaluate) {
-  const oracle::Disturbed disturbance(unit, seed);
+std::vector<oracle::Tensor> disturbed(const PointOfPlan& point, const Rounding& rounding,
+                                      unsigned seed, const Evaluation& evaluate) {
+  const oracle::Disturbed disturbance(rounding.unit, seed, rounding.off);
   PointOfPlan moved = point;
-  for (size_t i = 0; i < moved.whole.size(); ++i) disturb_input(moved, i, inputs_round);
+  for (size_t i = 0; i < moved.whole.size(); ++i) disturb_input(moved, i, rounding.inputs);
   return evaluate(moved);
 }
 
 }  // namespace
 
 Bounds moved_by_rounding(const PointOfPlan& point, const std::vector<oracle::Tensor>& wanted,
-                         double unit, unsigned seed, bool inputs_round,
-                         const Evaluation& evaluate) {
-  const std::vector<oracle::Tensor> got = disturbed(point, unit, seed, inputs_round, evaluate);
+                         const Rounding& rounding, unsigned seed, const Evaluation& evaluate) {
+  const std::vector<oracle::Tensor> got = disturbed(point, rounding, seed, evaluate);
   Bounds farthest(wanted.size());
   for (size_t r = 0; r < wanted.size(); ++r)
     for (size_t i = 0; i < wanted[r].data.size(); ++i) {
@@ -143,7 +141,7 @@ Bounds moved_by_doubles(const PointOfPlan& point, const std::vector<oracle::Tens
                         const Evaluation& evaluate) {
   Bounds farthest(wanted.size());
   for (unsigned seed = 1; seed <= evaluations; ++seed) {
-    const Bounds moved = moved_by_rounding(point, wanted, unit_of_doubles, seed, false, evaluate);
+    const Bounds moved = moved_by_rounding(point, wanted, of_doubles, seed, evaluate);
     for (size_t r = 0; r < wanted.size(); ++r) farthest[r] = std::max(farthest[r], moved[r]);
   }
   return farthest;
@@ -152,8 +150,7 @@ Bounds moved_by_doubles(const PointOfPlan& point, const std::vector<oracle::Tens
 bool finite_by_rounding(const PointOfPlan& point, const Evaluation& evaluate, size_t result,
                         size_t entry) {
   for (unsigned seed = 1; seed <= evaluations; ++seed)
-    if (std::isfinite(
-            disturbed(point, unit_of_doubles, seed, false, evaluate).at(result).data.at(entry)))
+    if (std::isfinite(disturbed(point, of_doubles, seed, evaluate).at(result).data.at(entry)))
       return true;
   return false;
 }

@@ -3,6 +3,7 @@
 // its rounding error. Uses neither the rules nor the algebra.
 #include <functional>
 
+#include "oracle/disturbed.h"
 #include "oracle/oracle.h"
 #include "spec/denote/evaluate.h"
 
@@ -49,10 +50,16 @@ using Evaluation = std::function<std::vector<oracle::Tensor>(const PointOfPlan&)
 
 /// For each result, how far rounding moves its entries.
 using Bounds = std::vector<double>;
+/// How numbers are rounded in an evaluation (oracle/disturbed.h).
+struct Rounding {
+  double unit;          ///< half of what is between 1 and the next number
+  bool inputs = false;  ///< inputs are rounded too
+  oracle::Off off = oracle::Off::moved;
+};
 /// For each result, the largest distance of an entry from `wanted` in one evaluation of `evaluate`
-/// with this unit roundoff. With `inputs_round`, the inputs are rounded too.
+/// with this rounding: infinite where an entry has no value.
 Bounds moved_by_rounding(const PointOfPlan& point, const std::vector<oracle::Tensor>& wanted,
-                         double unit, unsigned seed, bool inputs_round,
+                         const Rounding& rounding, unsigned seed,
                          const Evaluation& evaluate = claimed);
 
 /// How far double rounding moves each result, from 20 evaluations. At a discontinuity, such as

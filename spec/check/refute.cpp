@@ -245,7 +245,7 @@ Confirmed by_oracle(const PointOfPlan& point, const Evaluation& value, bool inpu
   const std::vector<oracle::Tensor> found = value(point);
   Confirmed confirmed{arrays_of(found), Bounds(found.size())};
   for (unsigned seed = 1; seed <= seeds; ++seed) {
-    const Bounds moved = moved_by_rounding(point, found, unit, seed, inputs_round, value);
+    const Bounds moved = moved_by_rounding(point, found, {unit, inputs_round}, seed, value);
     for (size_t r = 0; r < found.size(); ++r)
       confirmed.bounds[r] = std::max(confirmed.bounds[r], safety * moved[r]);
   }

@@ -117,7 +117,7 @@ Finding within_rounding(const PointOfPlan& point, const char* of,
   };
   for (unsigned seed = 1; found && seed <= evaluations; ++seed)
     widen(safety * 0x1p-23, [&](const Tensors& value, const Evaluation& evaluate) {
-      return moved_by_rounding(point, value, unit, seed, false, evaluate);
+      return moved_by_rounding(point, value, {unit}, seed, evaluate);
     });
   if (found)
     widen(1, [&](const Tensors& value, const Evaluation& evaluate) {
