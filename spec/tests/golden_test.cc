@@ -109,9 +109,9 @@ std::vector<std::string> files_to_check() {
   return paths;
 }
 
-/// Codes whose failing example is no file: a missing file and --strict (spec/cli), an op without a
-/// lowering (spec/lower), a bug of the checker (spec/check).
-const std::set<std::string> elsewhere = {"E0001", "U0004", "U0006", "U0009", "U0010"};
+/// Codes whose failing example is no file: a missing file and --strict (spec/cli), a bug of the
+/// checker (spec/check).
+const std::set<std::string> elsewhere = {"E0001", "U0004", "U0009", "U0010"};
 
 class Golden : public testing::TestWithParam<std::string> {};
 
