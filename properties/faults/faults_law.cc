@@ -4,10 +4,9 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <sstream>
 
+#include "properties/faults/dear.h"
 #include "properties/faults/tally.h"
 #include "properties/generators/shard_files.h"
 
@@ -16,21 +15,9 @@ namespace {
 
 bool full() { return std::getenv("SHARDPROOF_FULL") != nullptr; }
 
-/// Gradients take seconds a file: without SHARDPROOF_FULL two small models stand for them. Decoders
-/// with a cache of latents take one to two minutes each: one stands for the four.
-bool left_out(const std::string& path) {
-  const std::string name = std::filesystem::path(path).stem().string();
-  if (full() || name == "pairwise_ffn" || name == "data_parallel") return false;
-  for (const char* like : {"deepseek2_236b_decode", "deepseek3_decode", "moonlight_decode"})
-    if (name == like) return true;
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str().find("grad(") != std::string::npos;
-}
-
 std::vector<std::string> files(const std::string& folder) {
   std::vector<std::string> paths = properties::shard_files({SHARDPROOF_SOURCE_DIR + folder});
-  std::erase_if(paths, left_out);
+  if (!full()) std::erase_if(paths, dear);
   return paths;
 }
 
