@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "impl/compile/ops.h"
+
 namespace shardproof::compile {
 namespace {
 
@@ -90,6 +92,25 @@ std::optional<View> with_table_right(Compiler& compiler, const View& x, const Vi
   return to;
 }
 
+/// Where the sum runs over ids too, as for the input of the experts that one token goes to: the
+/// products of each id first, then their sum.
+std::optional<View> with_table_of(Compiler& compiler, const View& x, const View& w,
+                                  const Roles& roles, const Ids& kept, Element element) {
+  const auto from = compiler.gathers().of(w);
+  if (!from) return {};
+  Roles each = roles;
+  each.summed.clear();
+  Ids chosen;
+  for (IndexId id : roles.summed) (stride_of(from->ids, id) ? chosen : each.summed).push_back(id);
+  if (chosen.empty()) return with_table_right(compiler, x, w, roles, kept, element);
+  if (each.summed.empty()) return {};
+  each.batch = concatenated(each.batch, chosen);
+  const Element wide = element == Element::bf16 ? Element::f32 : element;
+  const auto made = with_table_right(compiler, x, w, each, concatenated(kept, chosen), wide);
+  if (!made) return {};
+  return reduced(compiler, Reduction::sum, {&*made}, kept, element);
+}
+
 /// An argument of a pending product, with the indices of operand 1.
 View factor(const Opening& opening, const Expression& leaf) {
   const std::vector<int64_t> extents = opening.site.placement().extents(opening.site.type(1));
@@ -126,9 +147,9 @@ std::optional<Roles> matrix_of(const View& a, const View& b, const Ids& ids, con
 
 std::optional<View> grouped_product(Compiler& compiler, const View& a, const View& b,
                                     const Roles& roles, const Ids& kept, Element element) {
-  if (auto made = with_table_right(compiler, a, b, roles, kept, element)) return made;
-  return with_table_right(compiler, b, a, {roles.batch, roles.columns, roles.rows, roles.summed},
-                          kept, element);
+  if (auto made = with_table_of(compiler, a, b, roles, kept, element)) return made;
+  return with_table_of(compiler, b, a, {roles.batch, roles.columns, roles.rows, roles.summed}, kept,
+                       element);
 }
 
 bool grouped_sum(const Opening& opening, const IndexWindow& window, const View& sum) {

@@ -9,8 +9,7 @@ struct Roles {
   Ids batch, rows, columns, summed;  ///< in both; kept, in a; kept, in b; in both, summed
 };
 
-/// The product a * b along `kept`, if b or a was indexed from a table by ids that the sum does not
-/// run over.
+/// The product a * b along `kept`, if b or a was indexed from a table by ids.
 std::optional<View> grouped_product(Compiler& compiler, const View& a, const View& b,
                                     const Roles& roles, const Ids& kept, Element element);
 

@@ -34,7 +34,7 @@ size_t count(const std::string& in, const std::string& what) {
   return found;
 }
 
-std::string compiled(bool fuse) {
+std::string compiled(const std::string& text, bool fuse) {
   const Program program = Program::from_text(text);
   PlanOptions options;
   options.fuse = fuse;
@@ -45,15 +45,42 @@ std::string compiled(bool fuse) {
   return last;
 }
 
+/// Each token goes to two experts.
+std::string of_two() {
+  std::string two = text;
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    for (size_t at = two.find(from); at != two.npos; at = two.find(from, at + to.size()))
+      two.replace(at, from.size(), to);
+  };
+  replace("dim B M F E", "dim B M F E\ndim top = 2");
+  replace("e: i32[B]", "e: i32[B top]");
+  replace("e: i32[B/d]", "e: i32[B/d top]");
+  replace("\"[E] M F, B -> B M F\"", "\"[E] M F, B top -> B top M F\"");
+  replace("\"[E] M F, B/d -> B/d M F\"", "\"[E] M F, B/d top -> B/d top M F\"");
+  replace("B M, B M F -> B F", "B M, B top M F -> B top F");
+  replace("B/d M, B/d M F -> B/d F", "B/d M, B/d top M F -> B/d top F");
+  replace("\"B F ->\"", "\"B top F ->\"");
+  replace("\"B/d F -> {U_d}\"", "\"B/d top F -> {U_d}\"");
+  return two;
+}
+
 TEST(GroupedProducts, ReadTheTableAndAddIntoItsGradient) {
-  const std::string plan = compiled(true);
+  const std::string plan = compiled(text, true);
   EXPECT_EQ(count(plan, "grouped_matmul("), 2u) << plan;  // y, and the gradient of x
   EXPECT_EQ(count(plan, "grouped_sum("), 1u) << plan;
   EXPECT_EQ(count(plan, "index("), 0u) << plan;
 }
 
+// The gradient of x is a sum over the experts of a token, of products with their matrices.
+TEST(GroupedProducts, AreSummedOverTheIdsOfAToken) {
+  const std::string plan = compiled(of_two(), true);
+  EXPECT_EQ(count(plan, "grouped_matmul("), 2u) << plan;
+  EXPECT_EQ(count(plan, "grouped_sum("), 1u) << plan;
+  EXPECT_EQ(count(plan, "index("), 0u) << plan;
+}
+
 TEST(GroupedProducts, AreNotMadeWithoutFusion) {
-  const std::string plan = compiled(false);
+  const std::string plan = compiled(text, false);
   EXPECT_EQ(count(plan, "grouped_"), 0u) << plan;
   EXPECT_GE(count(plan, "index("), 1u) << plan;
 }
