@@ -1,15 +1,10 @@
 #pragma once
-// Exchanges text and errors about files between ranks.
+// Exchanges errors about files between ranks.
 #include <string>
-#include <vector>
 
 #include "impl/comm/communicator.h"
 
 namespace shardproof::checkpoint {
-
-/// Collective: the texts of all ranks, by rank.
-std::vector<std::string> gather(Communicator& communicator, const std::string& text,
-                                const std::string& place);
 
 /// Collective: if any rank has an error, throws FileError on every rank with the first of them. An
 /// empty text is no error.

@@ -8,6 +8,7 @@
 #include "impl/checkpoint/lock.h"
 #include "impl/checkpoint/manifest.h"
 #include "impl/checkpoint/safetensors.h"
+#include "impl/comm/gather_texts.h"
 
 namespace shardproof::checkpoint {
 
@@ -136,7 +137,7 @@ struct Saver::State {
   bool all_written(Communicator& communicator) const {
     const bool here = written.load(std::memory_order_acquire);
     const std::vector<std::string> states =
-        gather(communicator, here ? "" : "writes", saving_place);
+        gather_texts(communicator, here ? "" : "writes", saving_place);
     return std::all_of(states.begin(), states.end(), [](const auto& each) { return each.empty(); });
   }
   void finish(Communicator& communicator);
@@ -150,7 +151,7 @@ void Saver::State::finish(Communicator& communicator) {
   try {
     agree(communicator, failed, saving_place);
     const std::vector<std::string> sums_of_all =
-        gather(communicator, sums.bytes ? told(sums) : "", saving_place);
+        gather_texts(communicator, sums.bytes ? told(sums) : "", saving_place);
     if (communicator.rank() == 0) failed = error_of([&] { commit_all(sums_of_all); });
     agree(communicator, failed, saving_place);
   } catch (const FileError&) {

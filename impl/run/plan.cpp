@@ -3,8 +3,8 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <numeric>
 
+#include "impl/comm/gather_texts.h"
 #include "impl/run/plan_state.h"
 #include "impl/run/runner.h"
 #include "kernels/number.h"
@@ -99,29 +99,6 @@ void require_world(const Communicator& communicator, const Mesh& mesh, int64_t r
                     ": start as many ranks as the mesh has, and make each rank's plan for it");
 }
 
-/// Collective: the text of the first rank that has one, on every rank.
-std::string text_of_first(Communicator& communicator, const std::string& mine,
-                          const std::string& place) {
-  if (communicator.size() == 1) return mine;
-  std::vector<int> all(static_cast<size_t>(communicator.size()));
-  std::iota(all.begin(), all.end(), 0);
-  const auto largest = [&](std::vector<int32_t> of) {
-    std::vector<int32_t> result(of.size());
-    communicator.all_reduce(communicator.group(all), of.data(), result.data(), of.size(),
-                            Element::i32, Reduction::max, place);
-    return result;
-  };
-  const int32_t before = communicator.size() - communicator.rank();
-  const int32_t found = largest({mine.empty() ? 0 : before})[0];
-  if (found == 0) return "";
-  const std::string own = found == before ? mine : "";
-  std::vector<int32_t> bytes(static_cast<size_t>(largest({static_cast<int32_t>(own.size())})[0]));
-  for (size_t i = 0; i < own.size(); ++i) bytes[i] = static_cast<unsigned char>(own[i]);
-  std::string text;
-  for (const int32_t byte : largest(bytes)) text += static_cast<char>(byte);
-  return text;
-}
-
 }  // namespace
 
 void Plan::State::require_fits(const LocalTensor& tensor, size_t input) const {
@@ -144,8 +121,8 @@ void Plan::State::require_assumed(Communicator& communicator,
                                   [](const std::string& text) { return !text.empty(); });
   const std::string mine =
       first == broken.end() ? "" : "rank " + std::to_string(rank) + ": " + *first;
-  const std::string text = text_of_first(communicator, mine, "what " + name + " assumes");
-  if (!text.empty()) throw PlanError(text);
+  for (const std::string& each : gather_texts(communicator, mine, "what " + name + " assumes"))
+    if (!each.empty()) throw PlanError(each);
 }
 
 // --- steps ---

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "impl/checkpoint/agree.h"
+#include "impl/comm/gather_texts.h"
 #include "impl/data/made_up.h"
 #include "impl/interchange/interchange.h"
 #include "impl/shard_train/plot.h"
@@ -109,7 +110,7 @@ class Run {
   /// A signal to any rank stops all ranks after the same step.
   int stopped() {
     const int own = stop_signal();
-    const std::vector<std::string> all = checkpoint::gather(
+    const std::vector<std::string> all = gather_texts(
         trainer_.communicator(), own ? std::to_string(own) : "", "looking for a signal");
     for (const std::string& each : all)
       if (!each.empty()) return std::stoi(each);

@@ -9,7 +9,7 @@
 #include <sched.h>
 #endif
 
-#include "impl/checkpoint/agree.h"
+#include "impl/comm/gather_texts.h"
 
 namespace shardproof::shard_train {
 namespace {
@@ -42,8 +42,7 @@ int share_of_cores(int cores, int ranks) { return std::max(cores / std::max(rank
 
 int share_among_processes(Communicator& communicator) {
   const std::string own = text_of_cores();
-  const std::vector<std::string> all =
-      checkpoint::gather(communicator, own, "comparing processors");
+  const std::vector<std::string> all = gather_texts(communicator, own, "comparing processors");
   return share_of_cores(own_cores(), static_cast<int>(std::count(all.begin(), all.end(), own)));
 }
 

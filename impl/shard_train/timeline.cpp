@@ -4,7 +4,7 @@
 #include <chrono>
 #include <sstream>
 
-#include "impl/checkpoint/agree.h"
+#include "impl/comm/gather_texts.h"
 
 namespace shardproof::shard_train {
 namespace {
@@ -14,7 +14,7 @@ using schedule::Timed;
 /// Machines' clocks have different origins: times are relative to the rank's "now", which all ranks
 /// take at the same moment.
 std::string told(const std::vector<Timed>& timeline, Communicator& communicator) {
-  checkpoint::gather(communicator, "", "the timelines of stages");
+  gather_texts(communicator, "", "the timelines of stages");
   const int64_t now =
       std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
   std::ostringstream out;
@@ -63,8 +63,8 @@ void start_at_zero(schedule::Run& run) {
 std::optional<MeasuredStages> measured_stages(const Plan& step, const Mesh& mesh,
                                               Communicator& communicator) {
   if (!step.stage_axis()) return std::nullopt;
-  const std::vector<std::string> all = checkpoint::gather(
-      communicator, told(step.timeline(), communicator), "the timelines of stages");
+  const std::vector<std::string> all =
+      gather_texts(communicator, told(step.timeline(), communicator), "the timelines of stages");
   if (communicator.rank() != 0) return std::nullopt;
   MeasuredStages result;
   for (const int rank : mesh.along(0, {*step.stage_axis()}))
