@@ -79,8 +79,7 @@ PlanCase case_of(const Program& program, const PlanReport& report) {
       any_backwards(program),
       {},
       {},
-      {},
-      false};
+      {}};
 }
 
 std::optional<std::vector<oracle::Tensor>> draw(PlanCase& one,

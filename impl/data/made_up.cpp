@@ -34,10 +34,10 @@ void MadeUp::fill(const Name& name, const Placement& placement, LocalTensor& to)
   const uint64_t key = philox_fold(seed_, fnv1a(name));
   for (int64_t i = 0; i < to.count(); ++i) {
     const uint64_t index = global_index(placement, to, i);
-    const double part = philox_uniform(key, index);
     set_number(to.element, to.buffer.data(), i,
-               is_float(to.type.dtype) ? philox_normal(key, index)
-                                       : std::floor(part * static_cast<double>(found->second)));
+               is_float(to.type.dtype)
+                   ? philox_normal(key, index)
+                   : std::floor(philox_uniform(key, index) * static_cast<double>(found->second)));
   }
 }
 

@@ -140,18 +140,18 @@ Name sampled_plan(const Options& options, const Program& program, const StepRole
       logits_plan_to_write(program, roles) + "`, or name one: --logits PLAN");
 }
 
-/// The data of the step and of the plan of the validation that are not tokens.
+/// The data of the step that are not tokens.
 std::map<Name, int64_t> made_up(const Job& job, const Program& program, const StepRoles& roles) {
   const ir::Program& resolved = program.checked().program();
   const std::vector<Name> tokens = data::Loader({}, {}).names();
+  const ir::Function& step = resolved.functions.at(roles.step);
   std::map<Name, int64_t> found;
-  const auto add = [&](const Name& name) {
-    if (std::find(tokens.begin(), tokens.end(), name) != tokens.end()) return;
+  for (const size_t leaf : roles.data) {
+    const Name& name = step.values.at(step.params.at(leaf)).name;
+    if (std::find(tokens.begin(), tokens.end(), name) != tokens.end()) continue;
     const auto range = range_of_data(program, roles, name);
     found[name] = range ? Placement(resolved, job.mesh, job.dims, 0).size(*range) : 2;
-  };
-  const ir::Function& step = resolved.functions.at(roles.step);
-  for (const size_t leaf : roles.data) add(step.values.at(step.params.at(leaf)).name);
+  }
   return found;
 }
 

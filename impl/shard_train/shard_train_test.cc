@@ -138,20 +138,24 @@ TEST(ShardTrain, APlanWithoutStagesHasNoScheduleToPlot) {
   EXPECT_THAT(run.text, HasSubstr("has no pipeline"));
 }
 
+/// The printed sample of a model, and what follows.
+std::string sampled(const std::string& model, const std::string& flags) {
+  const Result run = shell(SHARD_TRAIN " " + model +
+                           " --config tiny --precision f32 --seed 5 --prompt abcabc " + flags);
+  EXPECT_EQ(run.code, 0) << run.text;
+  const size_t at = run.text.find("sample: ");
+  EXPECT_NE(at, std::string::npos) << run.text;
+  return at == std::string::npos ? "" : run.text.substr(at);
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
 /// Greedy text with a key-value cache is the text from all logits, computed again for each token.
 TEST(ShardTrain, ACacheChangesNoSample) {
   const auto sample = [](const std::string& flags) {
-    const Result run =
-        shell(SHARD_TRAIN " " SHARDPROOF_SOURCE_DIR
-                          "/spec/models/llama_train.shard --config tiny --set L=24 --set B=4 "
-                          "--precision f32 --temperature 0 --steps 3 --seed 5 --prompt abcabc " +
-              flags);
-    EXPECT_EQ(run.code, 0) << run.text;
-    const size_t at = run.text.find("sample: ");
-    EXPECT_NE(at, std::string::npos) << run.text;
-    return run.text.substr(at);
+    return sampled(SHARDPROOF_SOURCE_DIR "/spec/models/llama_train.shard",
+                   "--set L=24 --set B=4 --temperature 0 --steps 3 " + flags);
   };
-  const auto first_line = [](const std::string& text) { return text.substr(0, text.find('\n')); };
   const std::string whole = sample("--sample 17 --decode none");
   EXPECT_THAT(whole, HasSubstr("tokens/s without a cache"));
   const std::string sharded = sample("--sample 17 --mesh d=2,t=2");
@@ -167,22 +171,14 @@ TEST(ShardTrain, ASampleUsesTheCacheOfItsOwnModel) {
   for (const std::string file : {"llama3", "llama3_decode", "llama31", "next_token"})
     std::filesystem::copy(models + file + ".shard", some);
   const auto sample = [](const std::string& model, const std::string& flags) {
-    const Result run =
-        shell(SHARD_TRAIN " " + model +
-              " --config tiny --set V=128,L=24 --precision f32 --temperature 0 --steps 3 --seed 5 "
-              "--sample 17 --prompt abcabc " +
-              flags);
-    EXPECT_EQ(run.code, 0) << run.text;
-    const size_t at = run.text.find("sample: ");
-    EXPECT_NE(at, std::string::npos) << run.text;
-    return at == std::string::npos ? "" : run.text.substr(at);
+    return sampled(model, "--set V=128,L=24 --temperature 0 --steps 3 --sample 17 " + flags);
   };
   EXPECT_THAT(sample(some + "/llama31.shard", ""), HasSubstr("tokens/s without a cache"));
   for (const char* model : {"llama31.shard", "mistral.shard", "gemma2.shard"}) {
     const std::string whole = sample(models + model, "--decode none");
     const std::string cached = sample(models + model, "");
     EXPECT_THAT(cached, HasSubstr("tokens/s with a key-value cache"));
-    EXPECT_EQ(cached.substr(0, cached.find('\n')), whole.substr(0, whole.find('\n')));
+    EXPECT_EQ(first_line(cached), first_line(whole));
   }
 }
 
@@ -211,14 +207,8 @@ TEST(ShardTrain, RefusesTheCacheOfAnotherModel) {
 /// A pipeline's loss computes its logits inside: the file's plan of the logits gives them.
 TEST(ShardTrain, SamplesFromAPipeline) {
   const auto sample = [](const std::string& model, const std::string& flags) {
-    const Result run = shell(SHARD_TRAIN " " SHARDPROOF_SOURCE_DIR "/spec/models/" + model +
-                             " --config tiny --precision f32 --temperature 1 --steps 20 --seed 5 "
-                             "--set L=16 --sample 10 --prompt abcabc " +
-                             flags);
-    EXPECT_EQ(run.code, 0) << run.text;
-    const size_t at = run.text.find("sample: ");
-    EXPECT_NE(at, std::string::npos) << run.text;
-    return at == std::string::npos ? "" : run.text.substr(at, run.text.find('\n', at) - at);
+    return first_line(sampled(SHARDPROOF_SOURCE_DIR "/spec/models/" + model,
+                              "--temperature 1 --steps 20 --set L=16 --sample 10 " + flags));
   };
   for (const char* model : {"mlp_pipeline.shard", "gpt2_pipeline.shard", "llama3_pipeline.shard"})
     EXPECT_EQ(sample(model, "--mesh d=1,p=2,t=2"), sample(model, "--mesh d=1,p=1,t=1")) << model;

@@ -155,8 +155,8 @@ void add_fixes_as_the_model(const Sources& sources, const ir::Program& program, 
                  sources, own.range, value_of(sources, error->range), note.range))
           error->fixes.push_back({message, {edit}, false, "", true});
     }
-  if (meant.empty() && factors.empty() &&
-      search)  // no value of the model is missed: its result, in place of all
+  // No value of the model is missed: its result, in place of all.
+  if (meant.empty() && factors.empty() && search)
     for (const Edit& edit :
          edits_in_the_plans_axes(sources, own.range, value_of(sources, own.return_range),
                                  value_of(sources, program.functions[*own.model].return_range)))
