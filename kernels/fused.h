@@ -200,9 +200,21 @@ using FusedOp = std::variant<RmsNorm, RmsNormGrad, LayerNorm, LayerNormGrad, Sof
                              CrossEntropy, CrossEntropyGrad, Rope, AdamW, SumSquares, Attention,
                              AttentionGrad, BiasedProduct, GroupedProduct, GroupedSum, Rowwise>;
 
-/// Whether it is a product that only some devices compute as one op.
 inline bool is_grouped(const FusedOp& op) {
   return std::holds_alternative<GroupedProduct>(op) || std::holds_alternative<GroupedSum>(op);
+}
+
+/// Whether a GPU has a kernel for it, where it computes such ops.
+inline bool on_gpus(const FusedOp& op) {
+  const auto groups = [](const Matmul& product, const IndexWindow& window) {
+    return gpu_multiplies(product.elements[0], product.elements[1], product.elements[2]) &&
+           product.elements[0] != Element::f64 && window.extent < UINT32_MAX;
+  };
+  if (const auto* product = std::get_if<GroupedProduct>(&op))
+    return groups(product->product, product->window);
+  if (const auto* sum = std::get_if<GroupedSum>(&op)) return groups(sum->product, sum->window);
+  const auto* rowwise = std::get_if<Rowwise>(&op);
+  return !rowwise || fits(*rowwise);
 }
 
 /// Bytes of each scratch output; these follow the op's own outputs.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "impl/compile/compile_plan.h"
+#include "impl/device/planned.h"
 
 namespace shardproof {
 namespace {
@@ -34,10 +35,8 @@ size_t count(const std::string& in, const std::string& what) {
   return found;
 }
 
-std::string compiled(const std::string& text, bool fuse) {
+std::string compiled(const std::string& text, PlanOptions options = {}) {
   const Program program = Program::from_text(text);
-  PlanOptions options;
-  options.fuse = fuse;
   std::string last;
   options.watch = [&](const std::string&, const std::string& at_stage) { last = at_stage; };
   compile_plan(program, "step_d", Mesh::parse("d=2"), {{"B", 8}, {"M", 4}, {"F", 6}, {"E", 3}}, 0,
@@ -45,42 +44,51 @@ std::string compiled(const std::string& text, bool fuse) {
   return last;
 }
 
-/// Each token goes to two experts.
-std::string of_two() {
-  std::string two = text;
-  const auto replace = [&](const std::string& from, const std::string& to) {
-    for (size_t at = two.find(from); at != two.npos; at = two.find(from, at + to.size()))
-      two.replace(at, from.size(), to);
-  };
-  replace("dim B M F E", "dim B M F E\ndim top = 2");
-  replace("e: i32[B]", "e: i32[B top]");
-  replace("e: i32[B/d]", "e: i32[B/d top]");
-  replace("\"[E] M F, B -> B M F\"", "\"[E] M F, B top -> B top M F\"");
-  replace("\"[E] M F, B/d -> B/d M F\"", "\"[E] M F, B/d top -> B/d top M F\"");
-  replace("B M, B M F -> B F", "B M, B top M F -> B top F");
-  replace("B/d M, B/d M F -> B/d F", "B/d M, B/d top M F -> B/d top F");
-  replace("\"B F ->\"", "\"B top F ->\"");
-  replace("\"B/d F -> {U_d}\"", "\"B/d top F -> {U_d}\"");
-  return two;
+std::string with(const std::vector<std::pair<std::string, std::string>>& changes) {
+  std::string changed = text;
+  for (const auto& [from, to] : changes)
+    for (size_t at = changed.find(from); at != changed.npos;
+         at = changed.find(from, at + to.size()))
+      changed.replace(at, from.size(), to);
+  return changed;
 }
 
-TEST(GroupedProducts, ReadTheTableAndAddIntoItsGradient) {
-  const std::string plan = compiled(text, true);
+/// Each token goes to two experts.
+std::string of_two() {
+  return with({{"dim B M F E", "dim B M F E\ndim top = 2"},
+               {"e: i32[B]", "e: i32[B top]"},
+               {"e: i32[B/d]", "e: i32[B/d top]"},
+               {"\"[E] M F, B -> B M F\"", "\"[E] M F, B top -> B top M F\""},
+               {"\"[E] M F, B/d -> B/d M F\"", "\"[E] M F, B/d top -> B/d top M F\""},
+               {"B M, B M F -> B F", "B M, B top M F -> B top F"},
+               {"B/d M, B/d M F -> B/d F", "B/d M, B/d top M F -> B/d top F"},
+               {"\"B F ->\"", "\"B top F ->\""},
+               {"\"B/d F -> {U_d}\"", "\"B/d top F -> {U_d}\""}});
+}
+
+std::string in_bf16() {
+  return with({{"B/d F\", x, index(", "B/d F\", bf16(x), index("},
+               {"B/d M F\", w, e))", "B/d M F\", bf16(w), e), to=f32)"}});
+}
+
+void expect_grouped(const std::string& plan) {
   EXPECT_EQ(count(plan, "grouped_matmul("), 2u) << plan;  // y, and the gradient of x
   EXPECT_EQ(count(plan, "grouped_sum("), 1u) << plan;
   EXPECT_EQ(count(plan, "index("), 0u) << plan;
 }
 
-// The gradient of x is a sum over the experts of a token, of products with their matrices.
-TEST(GroupedProducts, AreSummedOverTheIdsOfAToken) {
-  const std::string plan = compiled(of_two(), true);
-  EXPECT_EQ(count(plan, "grouped_matmul("), 2u) << plan;
-  EXPECT_EQ(count(plan, "grouped_sum("), 1u) << plan;
-  EXPECT_EQ(count(plan, "index("), 0u) << plan;
+TEST(GroupedProducts, ReadTheTableAndAddIntoItsGradient) { expect_grouped(compiled(text)); }
+
+TEST(GroupedProducts, AreAGpusToo) {
+  expect_grouped(compiled(text, {.device = planned_device()}));
+  expect_grouped(compiled(in_bf16(), {.device = planned_device()}));
 }
 
+// The gradient of x is a sum over the experts of a token, of products with their matrices.
+TEST(GroupedProducts, AreSummedOverTheIdsOfAToken) { expect_grouped(compiled(of_two())); }
+
 TEST(GroupedProducts, AreNotMadeWithoutFusion) {
-  const std::string plan = compiled(text, false);
+  const std::string plan = compiled(text, {.fuse = false});
   EXPECT_EQ(count(plan, "grouped_"), 0u) << plan;
   EXPECT_GE(count(plan, "index("), 1u) << plan;
 }

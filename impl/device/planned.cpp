@@ -32,9 +32,7 @@ class PlannedDevice : public Device {
   }
   Launch prepare(const KernelOp&) override { return never(); }
   Launch prepare_fused(const FusedOp& op) const override {
-    if (is_grouped(op)) return {};  // as on a GPU
-    const auto* rowwise = std::get_if<Rowwise>(&op);
-    return rowwise && !fits(*rowwise) ? Launch() : never();
+    return on_gpus(op) ? never() : Launch();
   }
   std::vector<size_t> fused_scratch(const FusedOp& op) const override { return usual_scratch(op); }
 

@@ -85,7 +85,7 @@ class CudaDevice : public Device {
   }
 
   Launch prepare_fused(const FusedOp& op) const override {
-    if (is_grouped(op)) return {};
+    if (!on_gpus(op)) return {};
     if (const auto* product = std::get_if<BiasedProduct>(&op)) {
       activate();
       return products_->prepare(*product);
@@ -102,8 +102,7 @@ class CudaDevice : public Device {
     return library ? library : own;
   }
   bool has_fused(const FusedOp& op) const override {
-    const auto* rowwise = std::get_if<Rowwise>(&op);
-    return rowwise ? fits(*rowwise) : bool(prepare_fused(op));
+    return std::holds_alternative<Rowwise>(op) ? on_gpus(op) : bool(prepare_fused(op));
   }
   std::vector<size_t> fused_scratch(const FusedOp& op) const override {
     std::vector<size_t> bytes = scratch_bytes(op);

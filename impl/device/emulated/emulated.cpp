@@ -138,13 +138,12 @@ class EmulatedDevice : public Device {
     return std::visit([](const auto& kernel) { return later(kernel); }, op);
   }
   Launch prepare_fused(const FusedOp& op) const override {
-    if (is_grouped(op)) return {};
+    if (!on_gpus(op)) return {};
     if (const auto* product = std::get_if<BiasedProduct>(&op)) {
       const bool has =
           multiplies(Element::f32, product->product.elements[1], product->product.elements[2]);
       return has && product->fits() ? later(*product) : Launch();
     }
-    if (const auto* rowwise = std::get_if<Rowwise>(&op); rowwise && !fits(*rowwise)) return {};
     return [op, call = AttentionCall::of(op, ordered_)](
                Queue& queue, std::span<void* const> outputs, std::span<const void* const> inputs) {
       const bool graph = call && call->takes(outputs, inputs);

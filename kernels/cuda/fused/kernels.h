@@ -31,6 +31,10 @@ void run(const Stream& stream, const SumSquares& op, Outputs outputs, Inputs inp
 void run(const Stream& stream, const Attention& op, Outputs outputs, Inputs inputs);
 void run(const Stream& stream, const AttentionGrad& op, Outputs outputs, Inputs inputs);
 
+/// grouped.cu: sorts the entries in the stream's scratch.
+void run(const Stream& stream, const GroupedProduct& op, Outputs outputs, Inputs inputs);
+void run(const Stream& stream, const GroupedSum& op, Outputs outputs, Inputs inputs);
+
 /// log_sum_exps.cu: converts pairs (m, sum) in f32[batches, rows, 2] (AttentionShape::stats_bytes)
 /// to log-sum-exps m + log(sum) in f32[batches, group, queries]; and back, with sum = 1.
 void to_logs(const Stream& stream, const AttentionShape& shape, const float* stats, float* logs);
@@ -51,13 +55,6 @@ void to_bias(const Stream& stream, const AttentionShape& shape, int64_t batch, i
 /// Throws std::logic_error: only libraries compute such products.
 inline void run(const Stream&, const BiasedProduct&, Outputs, Inputs) {
   throw std::logic_error("a product is a library's, not a kernel's");
-}
-
-inline void run(const Stream&, const GroupedProduct&, Outputs, Inputs) {
-  throw std::logic_error("grouped products have no kernel");
-}
-inline void run(const Stream&, const GroupedSum&, Outputs, Inputs) {
-  throw std::logic_error("grouped sums have no kernel");
 }
 
 inline void run(const Stream& stream, const FusedOp& op, Outputs outputs, Inputs inputs) {
