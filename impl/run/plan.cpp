@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "impl/comm/gather_texts.h"
+#include "impl/comm/staged/staged.h"
 #include "impl/run/plan_state.h"
 #include "impl/run/runner.h"
 #include "kernels/number.h"
@@ -123,6 +124,15 @@ void Plan::State::require_assumed(Communicator& communicator,
       first == broken.end() ? "" : "rank " + std::to_string(rank) + ": " + *first;
   for (const std::string& each : gather_texts(communicator, mine, "what " + name + " assumes"))
     if (!each.empty()) throw PlanError(each);
+}
+
+void Plan::State::require_kept_assumed(Communicator& communicator) {
+  if (!unchecked) return;
+  if (device->is_host())
+    require_assumed(communicator, broken);
+  else
+    require_assumed(*staged(communicator, *device, queue()), broken);
+  unchecked = false;
 }
 
 // --- steps ---
@@ -378,9 +388,7 @@ void Plan::keep(size_t i, const LocalTensor& tensor) {
   state.require_fits(tensor, i);
   state.broken.resize(state.inputs.size());
   state.broken[i] = state.broken_by(tensor, i);
-  // There is no communication outside the streams here: only this rank throws.
-  if (!state.device->is_host() && !state.broken[i].empty())
-    throw PlanError("rank " + std::to_string(state.rank) + ": " + state.broken[i]);
+  state.unchecked = !state.assumed.empty();
   state.allocate_kept();
   state.device->copy_from_host(state.queue(), state.kept_inputs.at(i).data(), tensor.buffer.data(),
                                tensor.buffer.bytes());
@@ -423,7 +431,7 @@ void Plan::run_kept(Communicator& communicator) {
   for (size_t i = 0; i < state.inputs.size(); ++i)
     if (!state.has_input[i])
       throw PlanError(state.inputs[i].name + " was not set: call Plan::keep() first");
-  if (state.device->is_host()) state.require_assumed(communicator, state.broken);
+  state.require_kept_assumed(communicator);
   if (state.prepared_for != &communicator) {
     state.graph.reset();
     state.kept_runs = 0;

@@ -80,7 +80,8 @@ class Plan {
   void make_kept(size_t output, Plan& other, size_t input);
   /// Waits for all runs. Throws PlanError if one failed.
   void finish();
-  /// Runs on the resident inputs. Throws PlanError if one was not set.
+  /// Runs on the resident inputs. Throws PlanError if one was not set, and on every rank if one
+  /// rank's violates an assumption.
   void run_kept(Communicator& communicator);
   /// Copies of resident tensors on the host.
   void fetch_kept(size_t input, LocalTensor& to);

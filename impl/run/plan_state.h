@@ -31,6 +31,7 @@ struct Plan::State {
   bool check_finite = false;
   std::vector<plan::AssumedInput> assumed;
   std::vector<std::string> broken;  ///< by resident input: how it violates an assumption
+  bool unchecked = false;           ///< some rank may not know of `broken`
   bool measured = false, by_place = false;
   std::map<std::string, OpTime> times;
   std::optional<Axis> stage_axis;
@@ -59,6 +60,7 @@ struct Plan::State {
   /// If any rank's input violates an assumption, throws on all ranks, so that none hangs in a
   /// collective.
   void require_assumed(Communicator& communicator, const std::vector<std::string>& broken) const;
+  void require_kept_assumed(Communicator& communicator);
   void allocate_kept();
   /// The input whose memory the result takes.
   std::optional<size_t> kept_in(size_t output) const;

@@ -8,7 +8,9 @@
 #include <set>
 
 #include "impl/comm/threads.h"
+#include "impl/comm/virtual/virtual_ranks.h"
 #include "impl/compile/compile_plan.h"
+#include "impl/device/emulated/emulated.h"
 #include "impl/plan/steps.h"
 #include "impl/run/plan_state.h"
 #include "properties/generators/at_call.h"
@@ -139,11 +141,12 @@ TEST(PlanFaults, OfAnEntryThatIsNotAssumed) {
       "    return all_reduce(\"V {U_d} -> V\", sum(\"B/d V -> V {U_d}\", "
       "expand(\"B/d -> B/d V\", x) * f32(expand(\"B/d -> B/d V\", y) == "
       "iota(\"B/d V; V\"))))\n}\n");
-  const auto errors = [&](int bad, float x, int32_t y) {
+  const auto errors_on = [&](const std::shared_ptr<Device>& device, int bad, float x, int32_t y) {
     std::vector<std::string> seen(4);
-    run_on_threads(4, [&](Communicator& communicator) {
+    const auto run = [&](Communicator& communicator) {
       const int rank = communicator.rank();
-      Plan plan = compile_plan(assuming, "p", Mesh::parse("d=4"), {{"B", 8}, {"V", 3}}, rank);
+      Plan plan = compile_plan(assuming, "p", Mesh::parse("d=4"), {{"B", 8}, {"V", 3}}, rank,
+                               {.device = device});
       std::vector<LocalTensor> inputs = zeros(plan);
       for (int i = 0; i < 2; ++i) inputs[0].data<float>()[i] = 1;
       if (rank == bad) inputs[0].data<float>()[1] = x, inputs[1].data<int32_t>()[1] = y;
@@ -152,7 +155,13 @@ TEST(PlanFaults, OfAnEntryThatIsNotAssumed) {
       } catch (const PlanError& error) {
         seen[static_cast<size_t>(rank)] = error.what();
       }
-    });
+    };
+    device->is_host() ? run_on_threads(4, run) : run_on_virtual_ranks(*device, 4, run);
+    return seen;
+  };
+  const auto errors = [&](int bad, float x, int32_t y) {
+    std::vector<std::string> seen = errors_on(cpu_device(), bad, x, y);
+    EXPECT_EQ(errors_on(emulated_device(1), bad, x, y), seen);
     return seen;
   };
   EXPECT_EQ(errors(2, 1, 2), std::vector<std::string>(4));
