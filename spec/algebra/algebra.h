@@ -127,6 +127,7 @@ enum class Fault {
   sign_of_power,         // comparison.cpp: x^2 has the sign of x
   sign_of_product,       // comparison.cpp: a product is > 0 only if all of its factors are
   maximum_out_of_range,  // max.cpp: x[v] <= max x for every v
+  counted_greatest,      // max.cpp: some entry of x is any value
   maximum_of_two,        // max.cpp: maximum(max x, max y) = max |x| for every y
   log_of_negative,       // functions.cpp: any factor may leave a logarithm as -x
   weight_sign,           // lower/affine.cpp: the powers of any factor have a logarithm
@@ -149,7 +150,7 @@ enum class Fault {
   between_offsets,       // opposite.cpp: [v <= w + 1] = [v <= w]
   one_turn,              // circle.cpp: every index is shifted by at most one turn
   open_circle,           // circle.cpp: an index that is shifted past the end stays there
-  times_zero,            // compare.cpp: a denominator that is 0 is multiplied away
+  times_zero,            // fraction.cpp: a denominator that is 0 is multiplied away
   complement_power,      // polynomial.cpp: (1 - x)^2 = 1 - x for every x
   chosen_by_any,         // choice.cpp: any condition chooses the greater of its two values
   one_choice,            // choice.cpp: |where(c, a, b)| = |a|

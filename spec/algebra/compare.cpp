@@ -12,63 +12,6 @@ namespace shardproof::algebra {
 
 namespace {
 
-/// The product of two polynomials, distributed at any limit; none if it is too long.
-std::optional<Nf> expand(Engine& g, Nf a, Nf b) {
-  if (g.terms(a).size() * g.terms(b).size() > 4000) return std::nullopt;
-  Nf result = g.zero;
-  for (const Term& t : Poly(g.terms(b))) result = g.add(result, g.mul_mono(a, t.mono, t.coef));
-  return result;
-}
-
-/// Multiplies residue by the poly, sum and max atoms in its denominators and expands; none if it
-/// has no denominators or the result is too long.
-std::optional<Nf> clear_denominators(Engine& g, Nf residue) {
-  for (int round = 0; round < 4; ++round) {
-    Mono missing;
-    bool expandable = false;
-    for (const Term& t : Poly(g.terms(residue)))
-      for (const Factor& f : Mono(g.factors(t.mono))) {
-        if (!g.is_op(f.atom, Op::poly)) continue;
-        if (f.exponent.sign() > 0 && Rational(1) < f.exponent + Rational(1))
-          expandable = expandable || !(f.exponent < Rational(1));
-        if (f.exponent.sign() > 0) continue;
-        if (g.inner(f.atom) == g.zero && g.fault != Fault::times_zero) return std::nullopt;
-        size_t i = 0;
-        while (i < missing.size() && missing[i].atom != f.atom) ++i;
-        if (i == missing.size())
-          missing.push_back({f.atom, -f.exponent});
-        else if (missing[i].exponent < -f.exponent)
-          missing[i].exponent = -f.exponent;
-      }
-    if (missing.empty() && !expandable) return residue;
-    Nf total = g.zero;
-    for (const Term& t : Poly(g.terms(residue))) {
-      Mono m = g.factors(t.mono), rest;
-      for (const Factor& f : missing) m.push_back(f);
-      std::sort(m.begin(), m.end(),
-                [](const Factor& x, const Factor& y) { return x.atom < y.atom; });
-      Nf product = g.number(t.coef);
-      for (size_t i = 0; i < m.size();) {
-        Factor f = m[i];
-        for (++i; i < m.size() && m[i].atom == f.atom; ++i) f.exponent = f.exponent + m[i].exponent;
-        int64_t whole = g.is_op(f.atom, Op::poly) && f.exponent.sign() > 0 ? f.exponent.floor() : 0;
-        if (f.exponent != Rational(whole)) rest.push_back({f.atom, f.exponent - Rational(whole)});
-        for (; whole > 0; --whole) {
-          auto longer = expand(g, product, g.inner(f.atom));
-          if (!longer) return std::nullopt;
-          product = *longer;
-        }
-      }
-      auto longer = expand(g, product, g.fix(rest, 1));
-      if (!longer) return std::nullopt;
-      total = g.add(total, *longer);
-    }
-    if (total == residue || total == g.zero) return total;
-    residue = total;
-  }
-  return residue;
-}
-
 /// sigmoid(u) = (1 + exp(-u))^-1, as a poly atom to the power -1, which clear_denominators can
 /// multiply away.
 Nf expand_sigmoids(Engine& g, Nf e) {
@@ -141,7 +84,7 @@ Nf common_binder(Engine& g, Nf e) {
     bool vanishes = united(g, body) == g.zero;
     for (bool sigmoids : {false, true}) {
       if (vanishes) break;
-      auto r = clear_denominators(g, sigmoids ? expand_sigmoids(g, body) : body);
+      auto r = g.with_common_denominators(sigmoids ? expand_sigmoids(g, body) : body);
       vanishes = r && *r == g.zero;
     }
     if (!vanishes) return g.one;
@@ -206,11 +149,11 @@ bool vanishes_in_pieces(Engine& g, Nf e, int depth) {
 bool vanishes(Engine& g, Nf residue) {
   residue = united(g, g.older_sums(residue));
   if (residue == g.zero) return true;
-  auto cleared = clear_denominators(g, residue);
+  auto cleared = g.with_common_denominators(residue);
   if (cleared && *cleared == g.zero) return true;
   Nf without = expand_sigmoids(g, residue);
   if (without != residue) {
-    cleared = clear_denominators(g, without);
+    cleared = g.with_common_denominators(without);
     if (cleared && *cleared == g.zero) return true;
   }
   if (g.budget.limit > 1 &&

@@ -196,6 +196,14 @@ struct Engine {
   void oblige(Algebra::Obligation::Kind kind, Nf base);
   void oblige_power(Nf base, Rational exponent);
 
+  // fraction.cpp
+  std::optional<Nf> with_common_denominators(Nf e);
+  bool is_zero_fraction(Nf e);
+  std::pair<double, double> at_random(Nf e);
+  std::unordered_map<AtomId, double> random_values;
+  std::unordered_map<uint32_t, bool> zero_fractions;
+  bool clearing = false;  ///< while denominators are multiplied away
+
   // functions.cpp
   Nf apply(Fn fn, Nf u);
   Nf exp(Nf u);
@@ -470,6 +478,7 @@ struct Engine {
   std::optional<Nf> clip(Nf inside, Nf low);
   bool below_maximum(Nf u);
   bool is_entry_of(AtomId maximum, Nf entry);
+  bool counts_greatest(AtomId sum);
   std::optional<Nf> greatest_magnitude(Nf a, Nf b);
   std::unordered_map<uint32_t, std::vector<Nf>> maxima;  // operands of a maximum of several values
   std::unordered_map<std::string, Nf> sum_cache;

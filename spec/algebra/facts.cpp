@@ -66,6 +66,7 @@ bool Engine::positive_atom(AtomId a) {
     case Op::sigmoid:
       return true;
     case Op::sum:
+      return positive(t.body) || counts_greatest(a);
     case Op::max:
     case Op::poly:
     case Op::sealed:

@@ -67,6 +67,31 @@ std::optional<Nf> Engine::clip(Nf inside, Nf low) {
   return scale(maximum(bound, scale(maximum(scale(turned, -1), low), -1)), -1);
 }
 
+/// Whether a sum counts the entries that are the maximum over its indices: at least one is.
+bool Engine::counts_greatest(AtomId sum) {
+  const Atom atom = atoms[sum];
+  const auto condition = [&](Nf e) {
+    const auto found = single_atom(e);
+    return found && atoms[*found].kind == AtomKind::eq0 ? found : std::nullopt;
+  };
+  if (!condition(tensors[atom.ref].body)) return false;
+  VarSet binders;
+  const VarSet avoid = free_of(of_atom(sum));
+  const auto opened = condition(open(atom.ref, std::vector<Nf>(atom.args), avoid, &binders));
+  if (!opened) return false;
+  const Nf apart = atoms[*opened].args[0];
+  const Poly both = terms(apart);
+  return std::any_of(both.begin(), both.end(), [&](const Term& t) {
+    const Nf greatest = monomial(t.mono, 1);
+    const auto maximum = single_atom(greatest);
+    const bool sealed = maximum && is_op(*maximum, Op::sealed);
+    if (!maximum || !(sealed || is_op(*maximum, Op::max))) return false;
+    const Nf entry = sub(greatest, scale(apart, Rational(1) / t.coef));
+    return max(binders, entry) == (sealed ? inner(*maximum) : greatest) ||
+           fault == Fault::counted_greatest;
+  });
+}
+
 /// maximum(max x, max -x) = max |x|.
 std::optional<Nf> Engine::greatest_magnitude(Nf a, Nf b) {
   const auto one_max = single_atom(a), other = single_atom(b);

@@ -121,7 +121,9 @@ Nf Engine::mul(Nf a, Nf b) {
                     is_mask(*this, a) || is_mask(*this, b) ||
                     (is_index(*this, a) && is_index(*this, b));
   Nf result;
-  if (distribute) {
+  if (la > 1 && lb > 1 && (is_zero_fraction(a) || is_zero_fraction(b))) {
+    result = zero;
+  } else if (distribute) {
     if (lb > la) std::swap(a, b);
     Poly all;
     for (const Term& t : terms(b)) {

@@ -41,6 +41,17 @@ TEST(Products, APowerHasTheSignOfItsBaseIfItIsOddOrTheBaseIsNeverNegative) {
   }
 }
 
+TEST(Products, AFactorThatIsZeroWithACommonDenominatorLeavesNothing) {
+  Values v(Fault::none);
+  const Nf total = v.a.add(v.exp(v.x), v.a.add(v.exp(v.y), v.one)), sum = v.a.add(v.x, v.c);
+  const Nf inverse = v.a.pow(total, -1), squared = v.a.pow(total, -2);
+  const Nf nothing = v.a.sub(v.a.mul(total, squared), inverse);
+  EXPECT_NE(nothing, v.a.number(0));  // as it stands
+  EXPECT_EQ(v.a.mul(nothing, sum), v.a.number(0));
+  const Nf something = v.a.sub(v.a.mul(v.a.sub(total, v.one), squared), inverse);
+  EXPECT_NE(v.a.mul(something, sum), v.a.number(0));
+}
+
 TEST(Products, AProductIsPositiveIfBothFactorsAreOrNeitherIs) {
   for (Fault fault : {Fault::none, Fault::sign_of_product}) {
     Values v(fault);

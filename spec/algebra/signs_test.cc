@@ -34,6 +34,19 @@ TEST(Signs, NoEntryIsAboveTheMaximum) {
   }
 }
 
+TEST(Signs, SomeEntryIsTheMaximum) {
+  for (Fault fault : {Fault::none, Fault::counted_greatest}) {
+    Signs s(fault);
+    const auto count = [&](Nf entry) {
+      return s.a.sum({s.i}, s.a.eq0(s.a.sub(entry, s.greatest)));
+    };
+    EXPECT_TRUE(s.a.known_positive(count(s.at_i)));
+    const Nf other = s.a.at(s.y, {s.a.var(s.i)});
+    EXPECT_EQ(s.a.known_positive(count(other)), fault != Fault::none);
+    EXPECT_EQ(s.a.known_positive(count(s.a.neg(s.at_i))), fault != Fault::none);
+  }
+}
+
 TEST(Signs, TheMaximumOfBothSignsIsAMagnitude) {
   for (Fault fault : {Fault::none, Fault::maximum_of_two}) {
     Signs s(fault);

@@ -17,6 +17,7 @@ import jax
 
 from . import assumed, devices, levels, library, validation
 from .annotations import names_in
+from .binary import CheckerError
 from .dims import ImportProblem
 from .places import defined_at
 from .program import TRACES, mesh_of, named_apart, shown, trace
@@ -94,6 +95,8 @@ def prove(model: Callable, sharded: Any = None, *args: Any, mesh: Any = None, di
                 Path(keep).write_text(report.text)
     if report.verdict == "unknown" and differ(report):
         refuted_by_evaluation(report, model, sharded, args, sizes)
+    if report.verdict == "refuted" and sizes and untyped(report) and differ(report):
+        report = at_the_line_that_differs(report, model, sharded, args, sizes, dims, timeout)
     return report
 
 
@@ -173,6 +176,33 @@ def by_plan(model, sharded, args, sizes, dims, meshes, keep, timeout, validate) 
     return report, sizes
 
 
+def written_out(model, whole: devices.Whole, args, sizes: dict[str, int], dims, unrolled: int = 0) -> levels.Text:
+    """The text of a program of which devices are written out."""
+    others = {a: n for a, n in sizes.items() if whole.axes and a not in whole.axes} or {"devices": 1}
+    text = levels.imported(devices.copied(model, whole, args), whole, args, others, dim_names(dims, args, model), 1, unrolled)
+    text.level = f"for {shown(sizes)} at these sizes"
+    return text
+
+
+def at_the_line_that_differs(report: Report, model, sharded, args, sizes: dict[str, int], dims, timeout) -> Report:
+    """The report of a wrong program in which blocks go around an axis: not with the errors of its types, which speak of blocks that
+    stay, but with those of the program with the devices of that axis written out, if one is at a line of the user."""
+    try:
+        program = trace(sharded, args, sizes).jaxpr
+        if not (around := devices.going_around(program.jaxpr)):
+            return report
+        whole = devices.Whole(program, devices.Factored, axes=around if around < set(sizes) else None)
+        found = decided(written_out(model, whole, args, sizes, dims), None, timeout)[1]
+    except CheckerError:
+        raise
+    except Exception:  # noqa: BLE001  (JAX refuses what it cannot trace so)
+        return report
+    if found.verdict != "refuted" or untyped(found) or not found.errors[0].place:
+        return report
+    return replace(found, level=f"for {shown(sizes)} at these sizes, {whole.how}", checks=report.checks,
+                   import_seconds=report.import_seconds)
+
+
 def by_device(model, sharded, args, sizes: dict[str, int], dims, meshes, timeout, validate) -> Report | None:
     """The report of the sharded program as a function of whole arrays: with the devices as dims, or written out device by device
     at its own mesh and sizes."""
@@ -187,17 +217,18 @@ def by_device(model, sharded, args, sizes: dict[str, int], dims, meshes, timeout
 
     def attempt(way, unrolled: int):
         try:
-            whole, named = way(), dim_names(dims, args, model)
-            if isinstance(whole, Stacked):
-                text = levels.imported(model, whole, args, sizes, named, meshes, unrolled)
-            else:
-                text = levels.imported(devices.copied(model, whole, args), whole, args, {"devices": 1}, named, 1, unrolled)
-                text.level = f"for {shown(sizes)} at these sizes"
+            whole = way()
+            text = levels.imported(model, whole, args, sizes, dim_names(dims, args, model), meshes, unrolled) \
+                if isinstance(whole, Stacked) else written_out(model, whole, args, sizes, dims, unrolled)
             return (*decided(text, None, timeout), whole)
-        except (ImportProblem, NotImplementedError):
+        except CheckerError:
+            raise
+        except Exception:  # noqa: BLE001  (JAX refuses what it cannot trace so)
             return None
 
-    ways = [lambda: Stacked(sharded), *(functools.partial(devices.Whole, program, *way) for way in devices.WAYS)]
+    around = devices.going_around(program.jaxpr)
+    some = [functools.partial(devices.Whole, program, blocks, axes=around) for blocks in devices.BLOCKS if 0 < len(around) < len(sizes)]
+    ways = [lambda: Stacked(sharded), *some, *(functools.partial(devices.Whole, program, *way) for way in devices.WAYS)]
     tried = (attempt(way, unrolled) for way, unrolled in itertools.product(ways, loops))
     found = next((each for each in tried if each and each[1].proved and not each[0].imported.trusting), None)
     if found is None:

@@ -1,5 +1,6 @@
 """A sharded program written out device by device: one global function, whose collectives are sums and concatenations of the
-devices' values. For programs that the patterns of a plan cannot say, at one mesh and its sizes."""
+devices' values. For programs that the patterns of a plan cannot say, at one mesh and its sizes. Where blocks go around some axes alone,
+the devices of these are written out, and the other axes stay axes of a plan."""
 from __future__ import annotations
 
 import functools
@@ -13,6 +14,7 @@ import numpy as np
 from jax import lax
 from jax._src import source_info_util
 from jax.extend import core as jex_core
+from jax.sharding import AbstractMesh, PartitionSpec
 
 from . import ranks, validation
 from .dims import ImportProblem
@@ -48,10 +50,11 @@ def evaluated(eqn, vals: list) -> list:
 
 
 class Devices:
-    """The values of the devices of a mesh, row-major in its order of axes; a list holds one for each."""
+    """The values of the devices of a mesh, row-major in its order of axes; a list holds one for each. `others` are axes whose devices
+    are not written out: each value is that of a device of theirs."""
 
-    def __init__(self, mesh: dict[str, int], blocks):
-        self.mesh, self.blocks = mesh, blocks
+    def __init__(self, mesh: dict[str, int], blocks, others: dict[str, int] | None = None):
+        self.mesh, self.blocks, self.others = mesh, blocks, others or {}
         self.parts: Any = None  # of the equation that is written
         self.places = [dict(zip(mesh, at)) for at in itertools.product(*map(range, mesh.values()))]
 
@@ -109,7 +112,7 @@ class Devices:
     # Equations
 
     def applied(self, eqn, vals: list) -> list:
-        vals = [[v] * len(self.places) if isinstance(a, jex_core.Literal) else v for a, v in zip(eqn.invars, vals)]
+        vals = [[np.asarray(v)] * len(self.places) if isinstance(a, jex_core.Literal) else v for a, v in zip(eqn.invars, vals)]
         name, p = eqn.primitive.name, eqn.params
         if name in NOTHING:
             return vals
@@ -117,19 +120,42 @@ class Devices:
             return []
         if name == "shard_map":
             raise ImportProblem(f"`{name}` in it")
+        if name in COLLECTIVES and self.others:
+            return self.beside_others(eqn, vals)
         if name in COLLECTIVES:
             self.parts = p.get("axis_index_groups")
             with source_info_util.user_context(eqn.source_info.traceback):
                 return COLLECTIVES[name](self, p, vals)
         if name in CALLS:
             return self.inside(*body_of(eqn), vals)
-        if name == "scan" and talks(p["jaxpr"].jaxpr):
+        if name == "scan" and talks(p["jaxpr"].jaxpr, over=self.mesh):
             return self.scanned(p, vals)
         if name == "cond" and all(map(known, vals[0])):
             return self.chosen(p["branches"], vals)
         if name in ("while", "cond") and any(map(talks, jex_core.jaxprs_in_params(p))):
             raise ImportProblem(f"a `{name}` that communicates")
         return self.each_once(eqn, vals)
+
+    def beside_others(self, eqn, vals) -> list:
+        """A collective over axes that are written out, over others, or a sum or maximum over both."""
+        name, axes, p = eqn.primitive.name, axes_of(eqn), dict(eqn.params)
+        mine, theirs = ([a for a in axes if (a in self.mesh) is here] for here in (True, False))
+        if p.get("axis_index_groups"):
+            raise ImportProblem(f"`{name}` with axis_index_groups, with axes that are not written out")
+        with source_info_util.user_context(eqn.source_info.traceback):
+            if name == "axis_index":
+                sizes = {**self.mesh, **self.others}
+                return [[functools.reduce(lambda n, a: n * sizes[a] + (at[a] if a in at else lax.axis_index(a)), axes, np.int32(0))
+                         for at in self.places]]
+            if not theirs:
+                return COLLECTIVES[name](self, p, vals)
+            if mine and "axes" not in p:
+                raise ImportProblem(f"`{name}` over {' and '.join(axes)}, of which some are written out")
+            if mine:
+                vals = COLLECTIVES[name](self, {**p, "axes": (*(a for a in p["axes"] if isinstance(a, int)), *mine)}, vals)
+                p["axes"] = tuple(theirs)
+            function = ranks.varying(name, p)
+            return [self.mapped(function, xs) for xs in vals]
 
     def each_once(self, eqn, vals) -> list:
         """The results of an equation without communication; of devices with the same operands they are written once."""
@@ -177,11 +203,25 @@ class Devices:
         return [[results[i][k][d] for d, i in enumerate(mine)] for k in range(len(next(iter(results.values()))))]
 
 
-def talks(jaxpr, asks: bool = True) -> bool:
-    """Whether a jaxpr communicates, or (with `asks`) asks which device it is."""
+def axes_of(eqn) -> tuple[str, ...]:
+    """The axes of a collective."""
+    p = eqn.params
+    return ranks.positions_and_axes(p["axes"])[1] if "axes" in p else names_of(p["axis_name"])
+
+
+def talks(jaxpr, asks: bool = True, over=None) -> bool:
+    """Whether a jaxpr communicates, or (with `asks`) asks which device it is: along any axis, or one of `over`."""
     jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
     return any(e.primitive.name in COLLECTIVES and (asks or e.primitive.name != "axis_index")
-               or any(talks(inner, asks) for inner in jex_core.jaxprs_in_params(e.params)) for e in jaxpr.eqns)
+               and (over is None or any(a in over for a in axes_of(e)))
+               or any(talks(inner, asks, over) for inner in jex_core.jaxprs_in_params(e.params)) for e in jaxpr.eqns)
+
+
+def going_around(jaxpr) -> set[str]:
+    """The axes around which a jaxpr sends blocks."""
+    jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
+    return {a for e in jaxpr.eqns for a in (axes_of(e) if e.primitive.name == "ppermute" else ())}.union(
+        *(going_around(inner) for e in jaxpr.eqns for inner in jex_core.jaxprs_in_params(e.params)))
 
 
 def _reduced(word, combine):
@@ -266,12 +306,11 @@ COLLECTIVES = {**dict.fromkeys(("psum", "psum2", "psum_invariant"), _reduced("su
 
 class Whole:
     """A sharded program as one function of whole arrays, whose results are all copies of each result; with `entries`, each
-    entry along the dims that out_specs splits."""
+    entry along the dims that out_specs splits. Of `axes`, if they are given, the devices are written out, and of no others."""
 
-    how = "device by device"
-
-    def __init__(self, closed, blocks, entries: bool = False):
-        self.closed, self.blocks, self.entries = closed, blocks, entries
+    def __init__(self, closed, blocks, entries: bool = False, axes=None):
+        self.closed, self.blocks, self.entries, self.axes = closed, blocks, entries, axes
+        self.how = f"device by device along {', '.join(sorted(axes))}" if axes else "device by device"
         self.kept: list[tuple[int, tuple[int, ...]]] = []  # of each result the copies, and the dims that are split
 
     def __call__(self, *args):
@@ -309,9 +348,10 @@ class Whole:
 
     def on_devices(self, eqn, vals) -> list:
         mesh = dict(eqn.params["mesh"].shape)
-        devices, inner = Devices(mesh, self.blocks), eqn.params["jaxpr"]
-        if len(devices.places) > MOST:
-            raise ImportProblem(f"{len(devices.places)} devices are not written one by one")
+        if self.axes:
+            return self.beside_others(eqn, vals, {a: n for a, n in mesh.items() if a in self.axes},
+                                      {a: n for a, n in mesh.items() if a not in self.axes})
+        devices, inner = few(Devices(mesh, self.blocks)), eqn.params["jaxpr"]
         args = []
         for v, spec in zip(vals, eqn.params["in_specs"]):
             blocks, of, copies = self.joined.get(id(v), (None, None, [v]))
@@ -327,8 +367,42 @@ class Whole:
         return results
 
 
+    def beside_others(self, eqn, vals, mesh: dict[str, int], others: dict[str, int]) -> list:
+        """A shard_map over the `others`, of whose devices each has all blocks of `mesh`."""
+        if any(len(self.joined[id(v)][2]) > 1 for v in vals if id(v) in self.joined):
+            raise ImportProblem(SEVERAL)
+        inner, devices = eqn.params["jaxpr"], few(Devices(mesh, self.blocks, others))
+        takes, gives = ([halves(spec, mesh) for spec in eqn.params[name]] for name in ("in_specs", "out_specs"))
+
+        def function(*locals_):
+            args = [devices.split(x, spec) for x, (_, spec) in zip(locals_, takes)]
+            out = devices.inside(getattr(inner, "jaxpr", inner), list(getattr(inner, "consts", [])), args)
+            return [devices.join([jnp.asarray(x) for x in xs], spec) for xs, (_, spec) in zip(out, gives)]
+        found = jax.shard_map(function, mesh=AbstractMesh(tuple(others.values()), tuple(others)), check_vma=False,
+                              in_specs=tuple(spec for spec, _ in takes), out_specs=[spec for spec, _ in gives])(*vals)
+        for copies, spec in zip(found, eqn.params["out_specs"]):
+            self.joined[id(copies[0])] = (None, spec, copies)
+        return [copies[0] for copies in found]
+
+
+def few(devices: Devices) -> Devices:
+    if len(devices.places) > MOST:
+        raise ImportProblem(f"{len(devices.places)} devices are not written one by one")
+    return devices
+
+
+def halves(spec, mesh: dict[str, int]) -> tuple[PartitionSpec, PartitionSpec]:
+    """How the other axes split an array, and how those of `mesh` split what each device of the others has."""
+    entries = [() if e is None else names_of(e) for e in spec]
+    mine, theirs = ([tuple(a for a in axes if (a in mesh) is here) for axes in entries] for here in (True, False))
+    if any(axes != (*first, *then) for axes, first, then in zip(entries, theirs, mine)):
+        raise ImportProblem("an axis that is written out splits before one that is not")
+    return PartitionSpec(*(axes or None for axes in theirs)), PartitionSpec(*(axes or None for axes in mine))
+
+
 # Ways to write a program out: how blocks are taken, and whether results are compared entry by entry.
-WAYS = ((Factored, False), (Sliced, False), (Sliced, True))
+BLOCKS = (Factored, Sliced)
+WAYS = (*((blocks, False) for blocks in BLOCKS), (Sliced, True))
 ENTRIES = 32  # of a result
 
 
@@ -354,7 +428,7 @@ def copied(model, whole: Whole, args):
 def compare(whole, program, args, report, inputs) -> None:
     """What JAX computes for the program, and for the function of whole arrays that was proved; a disagreement takes the proof back."""
     tree = jax.tree.structure(args)
-    out = ranks.computed(lambda *a: whole(*jax.tree.unflatten(tree, a)), inputs)
+    out = ranks.evaluate(jax.make_jaxpr(lambda *a: whole(*jax.tree.unflatten(tree, a)))(*inputs), inputs)
     want = whole.alike(ranks.evaluate(program, inputs))
     far = validation.difference(out, want)
     same = far < validation.CLOSE

@@ -41,7 +41,7 @@ def _scan(r: Reader, eqn, vals):
     loop = loop_dim(r, xs, length)
     key = r.node_key("carry")
     place = r.place
-    if any(f.virtual for v in init for f in v.factors):
+    if broadcast(init):
         init = [replace(v, made=("init", v)) for v in init]
         trial = body(r, p["jaxpr"], consts, init, xs, loop, None)[1]
         init = [solid_like(r, v, t, (key, i)) for i, (v, t) in enumerate(zip(init, trial))]
@@ -201,10 +201,19 @@ def body(r: Reader, jaxpr, consts, carries, xs, loop: Factor, index: str | None)
     return lines, out
 
 
+def broadcast(begin: list[Val]) -> bool:
+    """Whether a loop begins with a value that is the same along a dim, or along one of which each device has one entry."""
+    return any(f.virtual for v in begin for f in v.factors) or any(v.pos and v.literal is not None for v in begin)
+
+
 def solid_like(r: Reader, v: Val, t: Val, key) -> Val:
     """A broadcast start with the dims of what the body gives."""
     if len(v.pos) != len(t.pos):
         return v
+    single = [theirs if not mine and theirs and all(f.axes and f.extent == 1 for f in theirs) else mine for mine, theirs in zip(v.pos, t.pos)]
+    if single != v.pos:
+        v = replace(v, pos=single, dims=[f for p in single for f in p if not f.virtual]) if v.literal is not None else \
+            r.expanded(v, r.distinct(single))
     rows: list[list[Position | None]] = []
     for mine, theirs in zip(v.pos, t.pos):
         new = bool(mine) and all(f.virtual for f in mine) and bool(theirs) and not any(f.virtual for f in theirs)

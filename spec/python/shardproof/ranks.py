@@ -163,6 +163,21 @@ def bound(eqn, vals):
     return list(out) if eqn.primitive.multiple_results else [out]
 
 
+def varying(name: str, p):
+    """A collective of one value whose result each device has for itself, also where check_vma says that it is one value."""
+    if name in ("psum", "psum2", "psum_invariant"):
+        return lambda v: lax.psum(v, p["axes"])
+    if name in ("all_gather", "all_gather_invariant", "all_gather_reduced"):
+        return lambda v: lax.all_gather(v, names_of(p["axis_name"]), axis=p["all_gather_dimension"], tiled=p["tiled"])
+    if name in ("pmax", "pmin"):
+        return lambda v: getattr(lax, name)(v, p["axes"])
+    if name == "reduce_scatter":
+        return lambda v: lax.psum_scatter(v, names_of(p["axis_name"]), scatter_dimension=p["scatter_dimension"], tiled=p["tiled"])
+    if name == "all_to_all":
+        return lambda v: lax.all_to_all(v, names_of(p["axis_name"]), p["split_axis"], p["concat_axis"], tiled=True)
+    return lambda v: lax.ppermute(v, names_of(p["axis_name"]), p["perm"])
+
+
 def body_of(eqn):
     for name in ("jaxpr", "call_jaxpr", "fun_jaxpr"):
         if name in eqn.params:

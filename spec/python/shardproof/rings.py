@@ -6,7 +6,7 @@ from math import gcd
 from typing import Any
 
 from .dims import Factor
-from .loops import carried, counts, solid_like, start
+from .loops import broadcast, carried, counts, solid_like, start
 from .reader import Reader
 from .values import Affine, Block, Line, Val
 
@@ -136,7 +136,7 @@ def read(r: Reader, eqn, consts: list[Val], init: list[Val], xs: list[Val]) -> l
 
     key = r.node_key("carry")
     begin = [init[i] for i in own]
-    if any(f.virtual for v in begin for f in v.factors):
+    if broadcast(begin):
         begin = [replace(v, made=("init", v)) for v in begin]
         begin = [solid_like(r, v, t, (key, i)) for i, (v, t) in enumerate(zip(begin, body(begin)[1]))]
     begin = [r.ordered(r.solid(v, (key, i))) for i, v in enumerate(begin)]

@@ -7,7 +7,6 @@ from math import prod
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 from jax._src import source_info_util
 from jax.extend import core as jex_core
 
@@ -72,10 +71,8 @@ def on_device(eqn, vals) -> list:
     if name == "shard_map" or p.get("axis_index_groups"):
         raise ImportProblem(f"`{name}` in it")
     with at_line_of(eqn):
-        if name == "psum_invariant":  # what check_vma makes of psum and all_gather
-            return [lax.psum(v, p["axes"]) for v in vals]
-        if name in ("all_gather_invariant", "all_gather_reduced"):
-            return [lax.all_gather(vals[0], names_of(p["axis_name"]), axis=p["all_gather_dimension"], tiled=p["tiled"])]
+        if name in ("psum_invariant", "all_gather_invariant", "all_gather_reduced"):  # what check_vma makes of psum and all_gather
+            return [ranks.varying(name, p)(v) for v in vals]
         if name == "scan":
             return scan_of(on_device, p, vals)
     if name in ("cond", "while") and any(talks(inner, asks=False) for inner in jex_core.jaxprs_in_params(p)):

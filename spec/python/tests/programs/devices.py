@@ -172,3 +172,53 @@ def _gradient(w, x):
       bug="C3 without vma the gradient of a psum is a psum")
 def _gradient_wrong(w, x):
     return jax.grad(ticks)(w, x)
+
+
+# Blocks go around one axis; the others stay axes of a plan
+
+BESIDE = AbstractMesh((2, 2, 4), ("d", "t", "c"))
+HEADS, OUT, ROWS = P("d", "c", "t"), P("t"), P("d", "c")
+
+
+def attended(q, k, v):
+    return jnp.einsum("bhlm,bmhe->blhe", jax.nn.softmax(jnp.einsum("blhe,bmhe->bhlm", q, k) * 0.5, -1), v)
+
+
+def around(q, k, v, shift=lax.stop_gradient):
+    """Ring attention, whose gradient is JAX's own."""
+    m, z, o = jnp.full((*q.shape[:3], 1), -jnp.inf), jnp.zeros((*q.shape[:3], 1)), jnp.zeros_like(q)
+
+    def step(carry, _):
+        k, v, m, z, o = carry
+        s = jnp.einsum("blhe,bmhe->blhm", q, k) * 0.5
+        following = shift(jnp.maximum(m, s.max(-1, keepdims=True)))
+        p, before = jnp.exp(s - following), jnp.exp(m - following)
+        z, o = z * before + p.sum(-1, keepdims=True), o * before + jnp.einsum("blhm,bmhe->blhe", p, v)
+        return (*lax.ppermute((k, v), "c", RING), following, z, o), None
+    *_, z, o = lax.scan(step, (k, v, m, z, o), None, length=lax.axis_size("c"))[0]
+    return o / z
+
+
+def with_gradients(attention, summed=lambda y, w: (y, w)):
+    def body(q, k, v, w, g):
+        y, back = jax.vjp(lambda q, k, v, w: jnp.einsum("blhe,hem->blm", attention(q, k, v), w), q, k, v, w)
+        *others, dw = back(g)
+        y, dw = summed(y, dw)
+        return y, *others, dw
+    return body
+
+
+def beside(name, summed, bug="", attention=around):
+    pair(name, with_gradients(attended), (HEADS,) * 3 + (OUT, ROWS), (ROWS,) + (HEADS,) * 3 + (OUT,),
+         *((2, 8, 2, 3),) * 3, (2, 3, 5), (2, 8, 5), mesh=BESIDE, bug=bug)(with_gradients(attention, summed))
+
+
+def each_once(y, w):
+    return lax.psum(y, "t"), lax.psum(w, ("d", "c"))
+
+
+beside("gradient_of_a_ring_beside_heads", each_once)
+beside("gradient_of_a_ring_through_its_maximum", each_once, attention=lambda *of: around(*of, shift=lambda m: m))
+beside("gradient_of_a_ring_summed_over_batches_alone", lambda y, w: (lax.psum(y, "t"), lax.psum(w, "d")),
+       "C5 the gradient of the projection is not summed over the ring")
+beside("gradient_of_a_ring_averaged", lambda y, w: (lax.pmean(y, "t"), lax.psum(w, ("d", "c"))), "C3 average instead of sum")
