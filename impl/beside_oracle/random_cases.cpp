@@ -113,6 +113,7 @@ Seen shrunk(Seen seen, const std::vector<Divisibility>& conditions, unsigned see
     smaller = false;
     for (const denote::Sizes& sizes :
          smaller_sizes(*seen.one.unit.program, conditions, seen.one.sizes, options.given)) {
+      if (options.time.ended()) return seen;
       std::optional<Seen> found;
       for (const bool ties : {false, true})
         if (!found && (!ties || !options.numbers_assumed) && ++runs)
@@ -217,6 +218,8 @@ Outcome run_random_cases(PlanCase one, const std::vector<Divisibility>& conditio
   const unsigned first = options.seed * 1000;
   const auto most = static_cast<unsigned>(4 * options.cases + 20);
   for (unsigned seed = first; outcome.cases < options.cases && seed < first + most; ++seed) {
+    outcome.stopped = outcome.cases > 0 ? options.time.cases_ended() : options.time.ended();
+    if (outcome.stopped) break;
     const bool ties = seed % 2 == 1 && !options.numbers_assumed && !options.kernel;
     auto wanted = std::optional<Tensors>();
     if (seed % 3 == 2 && !at_numbers.empty()) try {
@@ -239,7 +242,8 @@ Outcome run_random_cases(PlanCase one, const std::vector<Divisibility>& conditio
     }
     ++outcome.cases;
   }
-  if (outcome.cases == 0) throw PlanError("its model has no value at small sizes");
+  if (outcome.cases == 0)
+    throw PlanError(outcome.stopped ? time_ended : "its model has no value at small sizes");
   return outcome;
 }
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -231,12 +232,26 @@ class Run {
            });
   }
 
+  double processor_seconds() const {
+    return environment_.processor_seconds ? environment_.processor_seconds()
+                                          : static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+  }
+
+  /// Less for a file whose proof took long.
+  beside::CaseTime time_of_cases() const {
+    constexpr double of_file = 9, least = 1, most = 6;
+    const double now = processor_seconds();
+    const double seconds = std::clamp(of_file - (now - start_of_file_), least, most);
+    return {.clock = [this] { return processor_seconds(); }, .of_all = now + seconds};
+  }
+
   double now() const { return environment_.seconds ? environment_.seconds() : steady_seconds(); }
 
   FileReport file(const std::string& path) {
     FileReport report;
     report.path = path;
     const double start = now();
+    start_of_file_ = processor_seconds();
     test_seconds_ = 0;
     const Input input = read_input(path, in_, environment_.in_descriptor);
     if (input.text && is_configuration(path, *input.text))
@@ -359,7 +374,11 @@ class Run {
   /// nothing reads them as numbers.
   void test(FileReport& report, const FileReader& reader, const Given& given) {
     const ir::Program& program = report.checked->program();
-    beside::CaseOptions options{options_.cases, options_.seed, {}, equipment_.device, {}, false};
+    beside::CaseOptions options{.seed = options_.seed, .device = equipment_.device};
+    if (options_.cases)
+      options.cases = *options_.cases;
+    else
+      options.time = time_of_cases();
     for (const auto& [name, size] : given.sizes) {
       const auto axis = program.axes.find(name);
       const auto dim = program.dims.find(name);
@@ -569,6 +588,7 @@ class Run {
   std::istream& in_;
   std::ostream& out_;
   std::ostream& err_;
+  double start_of_file_ = 0;                   ///< in processor seconds
   double test_seconds_ = 0;                    ///< for the last file
   std::map<std::string, std::string> tested_;  ///< by path: the output of --test
 };

@@ -20,7 +20,8 @@ struct Environment {
   bool out_is_terminal = false, err_is_terminal = false;
   int in_descriptor = -1;           ///< file descriptor of standard input; -1: use the stream
   std::function<double()> seconds;  ///< a clock; default: the steady clock
-  std::shared_ptr<Device> device;   ///< for --test; default: the device in the options
+  std::function<double()> processor_seconds;  ///< of all threads; limits --test
+  std::shared_ptr<Device> device;             ///< for --test; default: the device in the options
 };
 
 /// Runs check-sharding with the arguments after the program's name; returns the exit code:

@@ -88,6 +88,8 @@ bool has_floats(const ir::Function& plan) {
 std::optional<TestedPlan> tested_backward(const Program& program, const PlanReport& report,
                                           beside::CaseOptions options, KeptBackwards& kept) {
   const std::string claim = "the derived backward of " + report.name;
+  if (options.time.ended())
+    return TestedPlan{claim, &program.sources(), true, {}, beside::time_ended};
   if (kept.full())
     return TestedPlan{
         claim, &program.sources(), true, {}, "those of the plans above used up the memory"};
@@ -111,6 +113,27 @@ std::optional<TestedPlan> tested_backward(const Program& program, const PlanRepo
       {{&checked.program(), &checked.types(), backward->sources.get(), function}, {}, {}, {}, {}},
       conditions, options);
   return proved || result.why.empty() ? std::optional(std::move(result)) : std::nullopt;
+}
+
+/// Whether its derived backward is tested too, if it has one.
+bool differentiated(const Program& program, const PlanReport& report,
+                    const std::vector<bool>& steps) {
+  const ir::Function& plan = program.checked().program().functions.at(report.function);
+  return report.verdict == Verdict::proved && plan.model && !plan.trusted &&
+         !steps[report.function] && has_floats(plan);
+}
+
+/// The options for the first of `left` tests, which share the time.
+beside::CaseOptions with_its_share(beside::CaseOptions options, ptrdiff_t left) {
+  beside::CaseTime& time = options.time;
+  if (!time.clock) return options;
+  const double now = time.clock();
+  time.of_cases = now + (time.of_all - now) / static_cast<double>(left);
+  return options;
+}
+
+bool stopped_by_time(const TestedPlan& tested) {
+  return tested.outcome.stopped || tested.why == beside::time_ended;
 }
 
 std::string seconds_text(double seconds) {
@@ -145,12 +168,22 @@ std::vector<TestedPlan> test_plans(const Program& program, const beside::CaseOpt
   const CheckedProgram& checked = program.checked();
   const std::vector<bool> steps = find_steps(checked.program());
   KeptBackwards kept;
-  for (const PlanReport& report : checked.plans()) {
+  const auto is_own = [&](const PlanReport& report) {
     const ir::Function& function = checked.program().functions.at(report.function);
-    if (function.imported || function.kind != ir::Function::Kind::plan) continue;
+    return !function.imported && function.kind == ir::Function::Kind::plan;
+  };
+  auto left = std::count_if(checked.plans().begin(), checked.plans().end(), is_own) + 1;
+  for (const PlanReport& report : checked.plans()) {
+    if (!is_own(report)) continue;
+    --left;
+    const ir::Function& function = checked.program().functions.at(report.function);
     const std::string claim = report.name + (report.claim.empty() ? "" : " " + report.claim);
     if (!report.read_whole) {
       all.push_back({claim, &program.sources(), false, {}, "it cannot be read"});
+      continue;
+    }
+    if (options.time.ended()) {
+      all.push_back({claim, &program.sources(), false, {}, beside::time_ended});
       continue;
     }
     beside::CaseOptions own = options;
@@ -167,13 +200,12 @@ std::vector<TestedPlan> test_plans(const Program& program, const beside::CaseOpt
       }
       own.kernel = kernel->second;
     }
+    const bool backward_too = differentiated(program, report, steps);
     all.push_back(tested(claim, program, beside::case_of(program, report),
-                         conditions_with(checked, report.function), own));
-    const bool differentiated = report.verdict == Verdict::proved && function.model &&
-                                !function.trusted && !steps[report.function] &&
-                                has_floats(function);
-    if (!differentiated) continue;
-    if (auto backward = tested_backward(program, report, own, kept))
+                         conditions_with(checked, report.function),
+                         with_its_share(own, backward_too ? 2 * left : left)));
+    if (!backward_too) continue;
+    if (auto backward = tested_backward(program, report, with_its_share(own, left), kept))
       all.push_back(std::move(*backward));
   }
   return all;
@@ -201,7 +233,8 @@ void print_tested(const std::vector<TestedPlan>& tested, const beside::CaseOptio
       print_failure(each, out);
     } else {
       ++agree;
-      out << "agrees   " << each.claim << ": " << each.outcome.cases << " cases\n";
+      out << "agrees   " << each.claim << ": " << each.outcome.cases
+          << (each.outcome.cases == 1 ? " case\n" : " cases\n");
     }
   }
   if (tested.empty()) {
@@ -213,6 +246,9 @@ void print_tested(const std::vector<TestedPlan>& tested, const beside::CaseOptio
   if (differ) out << ", " << differ << (differ == 1 ? " differs" : " differ");
   if (left) out << ", " << left << " not run";
   out << " (" << seconds_text(seconds) << ")\n";
+  if (std::any_of(tested.begin(), tested.end(), stopped_by_time))
+    out << "the time of --test ended before all cases: --cases " << options.cases
+        << " runs them, however long it takes\n";
 }
 
 }  // namespace shardproof::check_sharding

@@ -15,8 +15,8 @@ struct TestedPlan {
 };
 
 /// Runs each of the file's own plans and, if it is proved, its derived backward, as often as the
-/// options say. Runs refused plans too if possible; for a trusted plan, the kernel with its
-/// name.
+/// options say and their time allows: each has an equal share of what is left. Runs refused plans
+/// too if possible; for a trusted plan, the kernel with its name.
 std::vector<TestedPlan> test_plans(const Program& program, const beside::CaseOptions& options,
                                    const std::map<Name, beside::Kernel>& kernels);
 

@@ -213,6 +213,39 @@ TEST(TestPlans, WhatCannotBeRunIsNoPass) {
   EXPECT_TRUE(result.says("0 agree with the oracle, 2 not run")) << result.out;
 }
 
+/// The clock moves on with each look at it.
+TEST(TestPlans, WithoutANumberOfCasesTimeEndsThem) {
+  Environment slow;
+  slow.processor_seconds = [now = 0.0]() mutable { return now += 0.15; };
+  const std::string name = "plan right ";
+  std::string plans = right;
+  for (const char* other : {"plan second ", "plan third ", "plan fourth "}) {
+    std::string text = right.substr(right.find(name));
+    plans += text.replace(0, name.size(), other);
+  }
+  const Tested ended = test(plans, {}, slow), one = test(right, {}, slow);
+  EXPECT_EQ(ended.code, 2) << ended.out;
+  EXPECT_TRUE(ended.says("agrees   right implements up: 4 cases\n")) << ended.out;
+  EXPECT_TRUE(ended.says("not run  fourth implements up: the time ended\n")) << ended.out;
+  EXPECT_TRUE(ended.says("the time of --test ended before all cases: --cases 20 runs them"))
+      << ended.out;
+  EXPECT_EQ(one.code, 0) << one.out;
+  EXPECT_TRUE(one.says("the time of --test ended before all cases")) << one.out;
+  const Tested all = test(plans, {"--cases", "3"}, slow);
+  EXPECT_EQ(all.code, 0) << all.out;
+  EXPECT_TRUE(all.says("8 agree with the oracle (")) << all.out;
+  EXPECT_FALSE(all.says("the time of --test")) << all.out;
+}
+
+/// The time ends after the first case.
+TEST(TestPlans, ADifferenceIsMadeSmallerAsLongAsThereIsTime) {
+  Environment slow;
+  slow.processor_seconds = [now = 0.0]() mutable { return now += 3; };
+  const Tested result = test(wrong, {}, slow);
+  EXPECT_EQ(result.code, 1) << result.out;
+  EXPECT_FALSE(result.says("smallest case: t=2, B=1 F=1 M=2\n")) << result.out;
+}
+
 const char trusted[] =
     "mesh t\ndim B M\nfn scaled(x: bf16[B M], k: f32[M]) -> f32[B M] { return f32(x) * k }\n"
     "trusted \"mine\" plan NAME implements scaled(x: bf16[B M/t], k: f32[M/t]) -> f32[B M/t]\n"

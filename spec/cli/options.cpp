@@ -106,7 +106,8 @@ void add_runs(Written& w, Options& o) {
          "FILE.safetensors");
   w.app.add_flag("--test", o.test,
                  "Also run each plan on random meshes and sizes; compare with the oracle");
-  w.text("--cases", o.cases, "With --test: number of random cases per plan (20)", "N")
+  w.text("--cases", o.cases,
+         "With --test: random cases per plan, however long (20, or fewer after 6 s)", "N")
       ->check(CLI::Range(1, 100000).description(""));
   w.text("--seed", o.seed, "With --test: seed of the random cases (1)", "S")
       ->check(CLI::Range(0, 1000000).description(""));

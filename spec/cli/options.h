@@ -25,7 +25,7 @@ struct Options {
   Format format = Format::text;
   std::string run, inputs, outputs;       ///< a function and two safetensors files; empty: none
   bool test = false;                      ///< run the plans in random cases
-  int cases = 20;                         ///< of each plan
+  std::optional<int> cases;               ///< of each plan, however long; by default time ends them
   unsigned seed = 1;                      ///< of the first
   std::string device = "cpu";             ///< where they run
   std::vector<Assignment> kernel;         ///< of trusted plans: shared objects
