@@ -127,8 +127,8 @@ class Pass {
 
   /// The value whose memory `id` lies in: save, a stated type and the like copy nothing.
   ValueId root(ValueId id) const {
-    auto found = root_.find(id);
-    return found == root_.end() ? id : root(found->second);
+    const auto found = root_.find(id);
+    return found == root_.end() ? id : found->second;
   }
 
   void alias(const Instr& instr) {
@@ -138,7 +138,7 @@ class Pass {
                       std::holds_alternative<StopGrad>(instr.op) ||
                       (collective && collective->fn == CollectiveFn::fan_out);
     for (size_t i = 0; same && i < instr.results.size() && i < instr.operands.size(); ++i)
-      root_[instr.results[i]] = instr.operands[i];
+      root_[instr.results[i]] = root(instr.operands[i]);
   }
 
   /// Runs a block `times` times; what is in `kept` lives to its end. Returns its fullest points.
@@ -155,16 +155,22 @@ class Pass {
     for (ValueId id : kept) last[root(id)] = block.instrs.size();
 
     Peaks peaks;
-    std::set<ValueId> live;  // values of this block
+    Amount sum_live;
+    std::vector<std::vector<ValueId>> ending(block.instrs.size());  // values of this block
+    const auto begin = [&](ValueId id, size_t i) {
+      add_to(sum_live, id, 1);
+      const auto found = last.find(id);
+      const size_t end = found == last.end() ? i : std::max(found->second, i);
+      if (end < ending.size()) ending[end].push_back(id);
+    };
     if (&block != &function_.body)
-      for (ValueId id : block.params) live.insert(id);
-    Amount sum_live = total(live);
+      for (ValueId id : block.params) begin(id, 0);
     peaks.add(sum_live);
     for (size_t i = 0; i < block.instrs.size(); ++i) {
       const Instr& instr = block.instrs[i];
       const Amount before = sum_live;
       for (ValueId id : instr.results)
-        if (!root_.count(id) && live.insert(id).second) add_to(sum_live, id, 1);
+        if (!root_.count(id)) begin(id, i);
       // A callee's points have its results.
       const bool calls =
           std::holds_alternative<Call>(instr.op) || std::holds_alternative<Grad>(instr.op);
@@ -174,26 +180,15 @@ class Pass {
         sum += inner;
         peaks.add(sum);
       }
-      std::vector<ValueId> ending;
-      for (ValueId id : live)
-        if (const auto found = last.find(id); found == last.end() || found->second <= i)
-          ending.push_back(id);
       // Until a value ends, the next point is fuller.
-      if (!ending.empty() || i + 1 == block.instrs.size()) peaks.add(sum_live);
-      for (ValueId id : ending) live.erase(id), add_to(sum_live, id, -1);
+      if (!ending[i].empty() || i + 1 == block.instrs.size()) peaks.add(sum_live);
+      for (ValueId id : ending[i]) add_to(sum_live, id, -1);
     }
     return peaks;
   }
 
   void add_to(Amount& sum, ValueId id, int64_t times) {
     if (!owned_.count(id)) sum += bytes(id) * Amount(times);
-  }
-
-  Amount total(const std::set<ValueId>& live) {
-    Amount sum;
-    for (ValueId id : live)
-      if (!owned_.count(id)) sum += bytes(id);
-    return sum;
   }
 
   /// Adds what an instruction costs; returns the points inside it (a loop's body, a callee).
