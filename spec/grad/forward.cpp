@@ -40,11 +40,11 @@ Ref Forward::value(ValueIndex v, Context& here) {
   return own.values.at(v);
 }
 
-/// The op of a value that is neither passed, saved, kept nor a loop's.
+/// The op of a value that is neither passed, saved nor kept. The operands of a loop are its first
+/// carries.
 const TapeOp* Forward::computed_again(ValueIndex v, const Context& context) const {
   const TapeValue& value = recording_.values[v];
-  if (!value.saved.empty() || !value.made_by || std::holds_alternative<Loop>(value.made_by->op))
-    return nullptr;
+  if (!value.saved.empty() || !value.made_by) return nullptr;
   return context.reverses && (context.tape->ring || value.kept) ? nullptr : value.made_by;
 }
 

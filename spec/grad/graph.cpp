@@ -15,6 +15,8 @@ Block* Graph::block(Block* parent) {
 }
 
 Node* Graph::make(Block& block) {
+  constexpr size_t most = 400'000;  // about 600 MB
+  if (nodes_.size() >= most) throw Defect{"it has more than 400,000 values"};
   nodes_.emplace_back();
   Node* node = &nodes_.back();
   node->block = &block;

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <unordered_map>
 
 #include "spec/lower/lower.h"
 
@@ -23,6 +24,12 @@ Vars flat(const std::vector<Vars>& positions);
 struct Site;
 
 struct Makers;
+
+/// The leaves of loop carries that are free in a term, and the greatest number of a loop in it.
+struct CarriesIn {
+  std::set<Name> leaves;
+  int scans = -1;  ///< in a name "scan@3 .."; -1: there is none
+};
 
 /// One inlined function: the values lowered so far, and its loop depth.
 struct Frame {
@@ -84,8 +91,9 @@ class Context {
   std::map<ir::ValueId, TensorExpr> values;
   std::optional<Var> block_number;  ///< in the body of a ring
   std::vector<Loop> loops;
-  std::vector<PastLoop> past;  ///< newest last
-  void keep(PastLoop loop);    ///< follow.cpp
+  std::vector<PastLoop> past;                          ///< newest last
+  std::unordered_map<uint32_t, CarriesIn> carries_in;  ///< by term
+  void keep(PastLoop loop);                            ///< follow.cpp
 
   // dims.cpp
   Nf size(const Dim& dim);

@@ -27,32 +27,56 @@ std::string kind_of(Dtype dtype) {
 
 /// The leaves of carries that are free in a term, and the numbers of the loops in it.
 struct CarryFinder {
+  using Found = CarriesIn;
   algebra::Engine& g;
-  struct Found {
-    std::set<Name> leaves;
-    int scans = -1;  ///< the greatest number in a name "scan@3 .."; -1 if there is none
-  };
-  std::unordered_map<uint32_t, Found> found = {};
+  std::unordered_map<uint32_t, Found>& found;  ///< by term
+  inline static const algebra::TensorInfo no_tensor = {};
 
+  /// A list of what is open, no calls: the terms of a long body are nested as deep as it is long.
   const Found& of(Nf e) {
-    if (auto it = found.find(e.id); it != found.end()) return it->second;
-    Found all;
-    for (const algebra::Term& t : algebra::Poly(g.terms(e)))
-      for (const algebra::Factor& f : algebra::Mono(g.factors(t.mono))) add(f.atom, &all);
-    return found[e.id] = std::move(all);
+    std::vector<Nf> open{e};
+    while (!open.empty()) {
+      const Nf last = open.back();
+      const size_t before = open.size();
+      if (!found.contains(last.id)) open_parts(last, &open);
+      if (open.size() > before) continue;
+      open.pop_back();
+      if (found.contains(last.id)) continue;
+      Found all;
+      for (const algebra::Term& t : g.terms(last))
+        for (const algebra::Factor& f : g.factors(t.mono)) add(g.atoms[f.atom], &all);
+      found[last.id] = std::move(all);
+    }
+    return found.at(e.id);
   }
-  void add(algebra::AtomId id, Found* all) {
-    const algebra::Atom atom = g.atoms[id];
+  void open_parts(Nf e, std::vector<Nf>* open) const {
+    const auto look = [&](Nf part) {
+      if (!found.contains(part.id)) open->push_back(part);
+    };
+    for (const algebra::Term& t : g.terms(e))
+      for (const algebra::Factor& f : g.factors(t.mono)) {
+        const algebra::Atom& atom = g.atoms[f.atom];
+        if (const algebra::TensorInfo* tensor = body_of(atom)) look(tensor->body);
+        for (const Nf arg : atom.args) look(arg);
+      }
+  }
+  const algebra::TensorInfo* body_of(const algebra::Atom& atom) const {
+    if (atom.kind != algebra::AtomKind::app) return nullptr;
+    const algebra::TensorInfo& tensor = g.tensors[atom.ref];
+    return tensor.op == algebra::Op::leaf ? nullptr : &tensor;
+  }
+  /// The parts of the atom are found.
+  void add(const algebra::Atom& atom, Found* all) const {
     const bool app = atom.kind == algebra::AtomKind::app;
-    const algebra::TensorInfo tensor = app ? g.tensors[atom.ref] : algebra::TensorInfo{};
+    const algebra::TensorInfo& tensor = app ? g.tensors[atom.ref] : no_tensor;
     if (app && tensor.op == algebra::Op::leaf && is_carry(tensor.name)) {
       all->leaves.insert(tensor.name);
     } else if (app && tensor.op == algebra::Op::symbol) {
       all->scans = std::max(all->scans, number_after("scan@", tensor.name));
     }
-    if (app && tensor.op != algebra::Op::leaf) join(of(tensor.body), all);
+    if (body_of(atom)) join(found.at(tensor.body.id), all);
     Found inside;
-    for (Nf arg : atom.args) join(of(arg), &inside);
+    for (const Nf arg : atom.args) join(found.at(arg.id), &inside);
     if (const int bound = app ? number_after("scan@", tensor.name) : -1; bound >= 0) {
       const Name prefix = "carry" + std::to_string(bound) + ".";
       std::erase_if(inside.leaves, [&](const Name& each) { return each.rfind(prefix, 0) == 0; });
@@ -634,7 +658,7 @@ Nf Extremum::of(algebra::Algebra& a, Nf first, Nf others) const {
 }
 
 int above(Context& c, const std::vector<Nf>& terms) {
-  CarryFinder finder{c.a.engine()};
+  CarryFinder finder{c.a.engine(), c.carries_in};
   int number = 0;
   for (Nf e : terms) number = std::max(number, finder.above(e, {}));
   return number;
@@ -646,11 +670,12 @@ Var step_index(Context& c, const Dim& dim, size_t depth) {
 
 LoopValue lower_loop(Context& c, const LoopText& text) {
   const Var n = step_index(c, text.dim, text.depth);
-  return Lowering{c, text, text.carries.size(), n, {c.a.engine()}}.run();
+  return Lowering{c, text, text.carries.size(), n, {c.a.engine(), c.carries_in}}.run();
 }
 
 bool speaks_of_a_step(algebra::Algebra& a, Nf e) {
-  return !CarryFinder{a.engine()}.of(e).leaves.empty();
+  std::unordered_map<uint32_t, CarriesIn> found;
+  return !CarryFinder{a.engine(), found}.of(e).leaves.empty();
 }
 
 bool Context::mentions_carry(Nf e) {
