@@ -1,5 +1,6 @@
 #include "impl/check_sharding/memory.h"
 
+#include "impl/check_sharding/few_ops.h"
 #include "impl/train_step/on_gpu.h"
 
 namespace shardproof::check_sharding {
@@ -28,6 +29,7 @@ std::map<Name, PlanMemory> memory_of(const FileReport& report, const FileReader&
     if (plan.imported || !cost_of(*report.checked, plan)) continue;
     PlanMemory& memory = all[plan.name];
     try {
+      require_few_ops(report.checked->program(), plan.function);
       const Mesh mesh(axes);  // a mesh has at most 10^9 ranks
       memory.with_overlap =
           memory_on_gpu(program, plan.name, mesh, dims, {.overlap = true}).bytes();

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <mutex>
 
+#include "impl/check_sharding/few_ops.h"
 #include "spec/check/conditions.h"
 #include "spec/check/cost_of_run.h"
 #include "spec/check/fixed_sizes.h"
@@ -38,6 +39,7 @@ class OpenSizes {
 
 void require_small(const PlanCase& one, const std::vector<Divisibility>& conditions,
                    const beside::CaseOptions& options) {
+  require_few_ops(*one.unit.program, one.unit.function);
   std::mt19937_64 rng(options.seed);
   const auto sizes = mesh_sizes(*one.unit.program, conditions, rng, {.given = options.given});
   if (!sizes) throw PlanError("no small mesh and sizes meet the conditions of the file");

@@ -317,6 +317,18 @@ TEST(TestPlans, SizesOfTheFileThatAreTooLargeAreDrawnOrSaid) {
   EXPECT_TRUE(read.says("takes too long")) << read.out;
 }
 
+TEST(TestPlans, APlanThatIsTooLongIsNotRun) {
+  std::string body = "    a0 = x\n";
+  for (int i = 1; i <= 6000; ++i)
+    body += "    a" + std::to_string(i) + " = tanh(a" + std::to_string(i - 1) + ")\n";
+  body += "    return a6000\n}\n";
+  const Tested result = test("mesh t\ndim B\nfn f(x: f32[B]) -> f32[B] {\n" + body +
+                             "plan p implements f(x: f32[B/t]) -> f32[B/t] {\n" + body);
+  EXPECT_EQ(result.code, 2);
+  EXPECT_TRUE(result.says("not run  p implements f: the plan has more than 5,000 instructions"))
+      << result.out.substr(0, 2000);
+}
+
 TEST(TestPlans, AFileWithoutPlansHasNothingToTest) {
   const Tested result = test("dim M\n");
   EXPECT_EQ(result.code, 0);

@@ -59,7 +59,8 @@ Name Writer::unique(const Name& wanted, const Block* block) {
     return taken_[nullptr].count(name) > 0;
   };
   Name name = base;
-  for (int n = 2; taken(name); ++n) name = base + "_" + std::to_string(n);
+  for (int& n = next_number_.try_emplace({block, base}, 2).first->second; taken(name); ++n)
+    name = base + "_" + std::to_string(n);
   taken_[block].insert(name);
   return name;
 }

@@ -84,6 +84,7 @@ class Writer {
 
   const ir::Program& program_;
   std::map<const Block*, std::set<Name>> taken_;
+  std::map<std::pair<const Block*, Name>, int> next_number_;  ///< below it all are taken
   std::map<Ref, size_t> uses_;
   std::set<const Node*> live_, placed_;
   std::map<const Node*, Text> nested_;

@@ -88,11 +88,11 @@ Json semantic_tokens(const Analysis& analysis) {
   Json data = Json::array();
   size_t line = 0, column = 0;
   uint32_t last = 0;
+  PositionsInOrder positions(analysis.text());
   for (const Occurrence& each : analysis.names()) {
     if (each.range.begin < last) continue;  // one color for each character
     last = each.range.end;
-    const Json at = position_of(analysis.text(), each.range.begin);
-    const size_t row = at["line"], start = at["character"];
+    const auto [row, start] = positions.at(each.range.begin);
     data.push_back(row - line);
     data.push_back(row == line ? start - column : start);
     data.push_back(utf16_length(analysis.sources->text(each.range)));

@@ -65,6 +65,16 @@ Json position_of(const SourceFile& file, uint32_t offset) {
   return {{"line", line}, {"character", utf16_length(text.substr(0, column))}};
 }
 
+PositionsInOrder::Place PositionsInOrder::at(uint32_t offset) {
+  const auto next = std::upper_bound(file_.line_starts.begin(), file_.line_starts.end(), offset);
+  const auto line = static_cast<size_t>(next - file_.line_starts.begin() - 1);
+  if (line != place_.line || offset < offset_)
+    place_ = {line, 0}, offset_ = file_.line_starts[line];
+  place_.character += utf16_length(std::string_view(file_.text).substr(offset_, offset - offset_));
+  offset_ = offset;
+  return place_;
+}
+
 Json range_of(const SourceFile& file, const SourceRange& range) {
   return {{"start", position_of(file, range.begin)},
           {"end", position_of(file, std::max(range.begin, range.end))}};
