@@ -241,7 +241,9 @@ def test_stale_results_are_not_published():
 
 
 def children(pid):
-    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    """Those of all its threads."""
+    lists = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(each) for children in lists for each in children.read_text().split()]
 
 
 def until(condition, seconds=30):
