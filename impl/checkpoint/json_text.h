@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
+#include <unordered_set>
+#include <vector>
 
 namespace shardproof::checkpoint {
 
@@ -34,14 +36,22 @@ inline std::string reason_of(const std::exception& error) {
   return text.substr(0, text.find("; last read:"));
 }
 
-/// Throws std::runtime_error for deeper nesting, Json::exception for text that is not
-/// JSON.
+/// Throws std::runtime_error for deeper nesting and for a key that stands twice, of which Json
+/// would keep the last; Json::exception for text that is not JSON.
 template <class Json = nlohmann::json>
 Json json_from(const std::string& text, const typename Json::parser_callback_t& read = nullptr) {
   if (const int depth = nesting_of(text); depth > most_nested)
     throw std::runtime_error("its values are nested " + std::to_string(depth) + " deep; at most " +
                              std::to_string(most_nested) + " are expected");
-  return Json::parse(text, read);
+  using Event = typename Json::parse_event_t;
+  std::vector<std::unordered_set<std::string>> open;  // the keys of each object that is being read
+  return Json::parse(text, [&](int level, Event event, Json& value) {
+    if (event == Event::object_start) open.emplace_back();
+    if (event == Event::object_end) open.pop_back();
+    if (event == Event::key && !open.back().insert(value.template get<std::string>()).second)
+      throw std::runtime_error("the key " + value.dump() + " stands twice");
+    return !read || read(level, event, value);
+  });
 }
 
 /// An integer that fits; Json would round others silently. Throws std::runtime_error.

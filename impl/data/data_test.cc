@@ -347,6 +347,8 @@ TEST(Tokenizer, OfAnotherKindIsRefused) {
   EXPECT_THAT(refusal(with_added(R"("a": 1)", R"({"id": 1, "content": "a"})")),
               HasSubstr("differently from GPT-2"));  // as in GPT-2's file
   EXPECT_THAT(refusal("/dev/zero"), HasSubstr("/dev/zero: is not a regular file"));
+  EXPECT_THAT(refusal(with_added(R"("a": 1, "a": 2)", "")),
+              HasSubstr("the key \"a\" stands twice"));
   const std::string deep = std::string(400'000, '[') + std::string(400'000, ']');
   EXPECT_THAT(refusal(written("g.json", R"({"model": {"vocab": {"a": )" + deep + "}}}")),
               HasSubstr("nested 400003 deep; at most 64"));

@@ -205,6 +205,8 @@ TEST_F(Interchange, NumbersAreThoseOfTheConfig) {
               HasSubstr("all_heads=5 is not a multiple of D = 2"));
   EXPECT_THAT(said(R"({"model_type":"net","layers":"3"})"), HasSubstr("layers is not a size"));
   EXPECT_THAT(said("{"), HasSubstr("parse error"));
+  EXPECT_THAT(said(R"({"model_type":"net","layers":3,"layers":4})"),
+              HasSubstr("the key \"layers\" stands twice"));
   const std::string deep = std::string(400'000, '[') + std::string(400'000, ']');
   EXPECT_THAT(said(R"({"architectures":)" + deep + "}"), HasSubstr("nested 400001 deep"));
   EXPECT_THAT(

@@ -72,7 +72,8 @@ Names::Names(const ir::Program& program) {
 std::string Names::fresh(const Name& name) {
   const std::string base = identifier(name);
   std::string text = base;
-  for (int i = 2; !taken_.insert(text).second; ++i) text = base + "_" + std::to_string(i);
+  for (int& next = next_.try_emplace(base, 2).first->second; !taken_.insert(text).second; ++next)
+    text = base + "_" + std::to_string(next);
   return text;
 }
 

@@ -46,6 +46,7 @@ class Names {
 
  private:
   std::set<std::string> taken_;
+  std::map<std::string, int> next_;  ///< the number that the next of this name is tried with
 };
 
 }  // namespace shardproof::to_jax
