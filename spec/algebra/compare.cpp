@@ -12,8 +12,8 @@ namespace shardproof::algebra {
 
 namespace {
 
-/// sigmoid(u) = (1 + exp(-u))^-1, as a poly atom to the power -1, which clear_denominators can
-/// multiply away.
+/// sigmoid(u) = (1 + exp(-u))^-1, as a poly atom to the power -1, which
+/// with_common_denominators can multiply away.
 Nf expand_sigmoids(Engine& g, Nf e) {
   Nf total = g.zero;
   for (const Term& t : Poly(g.terms(e))) {

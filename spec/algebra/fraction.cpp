@@ -16,10 +16,18 @@ std::optional<Nf> expand(Engine& g, Nf a, Nf b) {
   return result;
 }
 
+/// Also where the budget ends.
+struct Clearing {
+  explicit Clearing(bool& flag) : clears(flag) { clears = true; }
+  ~Clearing() { clears = false; }
+  Clearing(const Clearing&) = delete;
+  bool& clears;
+};
+
 }  // namespace
 
-/// Multiplies residue by the poly, sum and max atoms in its denominators and expands; none if it
-/// has no denominators or the result is too long.
+/// Multiplies residue by the sums (poly atoms) in its denominators and expands; none if the result
+/// is too long.
 std::optional<Nf> Engine::with_common_denominators(Nf residue) {
   for (int round = 0; round < 4; ++round) {
     Mono missing;
@@ -74,15 +82,15 @@ std::pair<double, double> Engine::at_random(Nf e) {
   for (const Term& t : Poly(terms(e))) {
     double product = static_cast<double>(t.coef.num) / static_cast<double>(t.coef.den);
     for (const Factor& f : Mono(factors(t.mono))) {
-      auto [known, fresh] = random_values.try_emplace(f.atom, 0);
-      if (fresh) {
+      auto known = random_values.find(f.atom);
+      if (known == random_values.end()) {
         const double drawn = is_op(f.atom, Op::poly)
                                  ? at_random(inner(f.atom)).first
                                  : 0.5 + std::fmod(f.atom * 0.6180339887498949, 1);
-        random_values[f.atom] = drawn;
+        known = random_values.emplace(f.atom, drawn).first;
       }
-      product *= std::pow(random_values[f.atom], static_cast<double>(f.exponent.num) /
-                                                     static_cast<double>(f.exponent.den));
+      product *= std::pow(
+          known->second, static_cast<double>(f.exponent.num) / static_cast<double>(f.exponent.den));
     }
     value += product, size += std::abs(product);
   }
@@ -107,9 +115,8 @@ bool Engine::is_zero_fraction(Nf e) {
     found = std::abs(value) < 1e-9 * size;
   }
   if (found) {
-    clearing = true;
+    const Clearing now(clearing);
     const auto whole = with_common_denominators(e);
-    clearing = false;
     found = whole && *whole == zero;
   }
   return zero_fractions[e.id] = found;

@@ -13,6 +13,12 @@ size_t bytes_of(unsigned char first) {
   return 1;
 }
 
+/// The line that has the byte at `offset`.
+size_t line_at(const SourceFile& file, uint32_t offset) {
+  const auto next = std::upper_bound(file.line_starts.begin(), file.line_starts.end(), offset);
+  return static_cast<size_t>(next - file.line_starts.begin() - 1);
+}
+
 std::string_view line_of(const SourceFile& file, size_t line) {
   const std::string_view text = file.text;
   const size_t begin = file.line_starts[line];
@@ -58,16 +64,14 @@ uint32_t offset_of(const SourceFile& file, const Json& position) {
 
 Json position_of(const SourceFile& file, uint32_t offset) {
   offset = std::min(offset, static_cast<uint32_t>(file.text.size()));
-  const auto next = std::upper_bound(file.line_starts.begin(), file.line_starts.end(), offset);
-  const auto line = static_cast<size_t>(next - file.line_starts.begin() - 1);
+  const size_t line = line_at(file, offset);
   const std::string_view text = line_of(file, line);
   const size_t column = std::min<size_t>(offset - file.line_starts[line], text.size());
   return {{"line", line}, {"character", utf16_length(text.substr(0, column))}};
 }
 
 PositionsInOrder::Place PositionsInOrder::at(uint32_t offset) {
-  const auto next = std::upper_bound(file_.line_starts.begin(), file_.line_starts.end(), offset);
-  const auto line = static_cast<size_t>(next - file_.line_starts.begin() - 1);
+  const size_t line = line_at(file_, offset);
   if (line != place_.line || offset < offset_)
     place_ = {line, 0}, offset_ = file_.line_starts[line];
   place_.character += utf16_length(std::string_view(file_.text).substr(offset_, offset - offset_));

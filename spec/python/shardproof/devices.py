@@ -91,6 +91,7 @@ class Devices:
 
     def join(self, xs: list, spec) -> list:
         """The arrays that out_specs makes: one, or one for each copy where the devices' copies are other expressions."""
+        xs = [jnp.asarray(x) if known(x) else x for x in xs]
         entries = [() if e is None else names_of(e) for e in spec]
         named = [a for axes in entries for a in axes]
         copies: dict[tuple, Any] = {}
@@ -341,43 +342,41 @@ class Whole:
             return vals
         if name in CALLS:
             return run(*body_of(eqn), vals, self.globally)
-        if any(len(self.joined[id(v)][2]) > 1 for v in vals if id(v) in self.joined):
-            raise ImportProblem(SEVERAL)
+        self.require_one_copy(vals)
         with source_info_util.user_context(eqn.source_info.traceback):
             return bound(eqn, vals)
 
+    def require_one_copy(self, vals) -> None:
+        if any(len(self.joined[id(v)][2]) > 1 for v in vals if id(v) in self.joined):
+            raise ImportProblem(SEVERAL)
+
     def on_devices(self, eqn, vals) -> list:
+        self.require_one_copy(vals)
         mesh = dict(eqn.params["mesh"].shape)
         if self.axes:
             return self.beside_others(eqn, vals, {a: n for a, n in mesh.items() if a in self.axes},
                                       {a: n for a, n in mesh.items() if a not in self.axes})
-        devices, inner = few(Devices(mesh, self.blocks)), eqn.params["jaxpr"]
+        devices = few(Devices(mesh, self.blocks))
         args = []
         for v, spec in zip(vals, eqn.params["in_specs"]):
-            blocks, of, copies = self.joined.get(id(v), (None, None, [v]))
-            if len(copies) > 1:
-                raise ImportProblem(SEVERAL)
+            blocks, of, _ = self.joined.get(id(v), (None, None, [v]))
             args.append(blocks if blocks and tuple(of) == tuple(spec) else devices.split(jnp.asarray(v), spec))
-        out = devices.inside(getattr(inner, "jaxpr", inner), list(getattr(inner, "consts", [])), args)
+        out = devices.inside(*body_of(eqn), args)
         results = []
         for xs, spec in zip(out, eqn.params["out_specs"]):
-            copies = devices.join([x if not known(x) else jnp.asarray(x) for x in xs], spec)
+            copies = devices.join(xs, spec)
             self.joined[id(copies[0])] = (xs, spec, copies)
             results.append(copies[0])
         return results
 
-
     def beside_others(self, eqn, vals, mesh: dict[str, int], others: dict[str, int]) -> list:
         """A shard_map over the `others`, of whose devices each has all blocks of `mesh`."""
-        if any(len(self.joined[id(v)][2]) > 1 for v in vals if id(v) in self.joined):
-            raise ImportProblem(SEVERAL)
-        inner, devices = eqn.params["jaxpr"], few(Devices(mesh, self.blocks, others))
+        devices = few(Devices(mesh, self.blocks, others))
         takes, gives = ([halves(spec, mesh) for spec in eqn.params[name]] for name in ("in_specs", "out_specs"))
 
         def function(*locals_):
             args = [devices.split(x, spec) for x, (_, spec) in zip(locals_, takes)]
-            out = devices.inside(getattr(inner, "jaxpr", inner), list(getattr(inner, "consts", [])), args)
-            return [devices.join([jnp.asarray(x) for x in xs], spec) for xs, (_, spec) in zip(out, gives)]
+            return [devices.join(xs, spec) for xs, (_, spec) in zip(devices.inside(*body_of(eqn), args), gives)]
         found = jax.shard_map(function, mesh=AbstractMesh(tuple(others.values()), tuple(others)), check_vma=False,
                               in_specs=tuple(spec for spec, _ in takes), out_specs=[spec for spec, _ in gives])(*vals)
         for copies, spec in zip(found, eqn.params["out_specs"]):
