@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "impl/comm/bytes.h"
+#include "impl/comm/parked_threads.h"
 #include "impl/comm/parts.h"
 #include "kernels/cpu/threads.h"
 
@@ -118,14 +119,15 @@ void ThreadRank::copy_other_parts(ThreadGroup& group, const Call& call, void* re
 
 void run_ranks(int size, const MakeRank& make, const Body& body) {
   ThreadWorld world(size);
-  std::vector<std::thread> threads;
-  try {
-    for (int rank = 0; rank < size; ++rank)
-      threads.emplace_back([&, rank] { run_rank(world, rank, make, body); });
-  } catch (const std::system_error& error) {
-    world.fail(-1, "cannot start rank " + std::to_string(threads.size()) + ": " + error.what());
+  {
+    ParkedThreads threads;
+    int rank = 0;
+    try {
+      for (; rank < size; ++rank) threads.start([&, rank] { run_rank(world, rank, make, body); });
+    } catch (const std::system_error& error) {
+      world.fail(-1, "cannot start rank " + std::to_string(rank) + ": " + error.what());
+    }
   }
-  for (std::thread& thread : threads) thread.join();
   if (const auto fault = world.fault()) throw *fault;
 }
 

@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <thread>
 
 #include "impl/comm/call.h"
 #include "kernels/bf16.h"
@@ -52,6 +54,37 @@ TEST(Threads, RunInAnyNumber) {
     });
     EXPECT_EQ(ranks, world * (world - 1) / 2);
   }
+}
+
+// Red if a run starts threads of its own, or if ranks within a rank wait for its thread.
+TEST(Threads, AreUsedAgain) {
+  const auto threads_of = [](int world) {
+    std::vector<std::thread::id> threads(static_cast<size_t>(world));
+    run_on_threads(world, [&](Communicator& communicator) {
+      threads[static_cast<size_t>(communicator.rank())] = std::this_thread::get_id();
+      sum_one(communicator, all(communicator), "a");
+      run_on_threads(2, [](Communicator& inner) { sum_one(inner, all(inner), "b"); });
+    });
+    std::sort(threads.begin(), threads.end());
+    EXPECT_EQ(std::adjacent_find(threads.begin(), threads.end()), threads.end());
+    return threads;
+  };
+  std::vector<std::thread::id> seen;
+  for (int run = 0; run < 100; ++run)
+    for (const std::thread::id each : threads_of(4))
+      if (std::find(seen.begin(), seen.end(), each) == seen.end()) seen.push_back(each);
+  EXPECT_LE(seen.size(), 12U);  // four ranks, with two in each
+}
+
+// Red if a forked process waits for its parent's threads.
+TEST(ThreadsDeathTest, AreStartedInAForkedProcess) {
+  run_on_threads(2, [](Communicator&) {});
+  EXPECT_EXIT(
+      {
+        run_on_threads(2, [](Communicator& ranks) { sum_one(ranks, all(ranks), "a"); });
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 TEST(Threads, SumLargeArraysByParts) {
