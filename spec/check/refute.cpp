@@ -459,12 +459,14 @@ std::optional<FirstWrong> first_wrong_on_a_mesh(const ir::Program& program, size
   std::stable_sort(apart.begin(), apart.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   constexpr size_t most = 3;
-  for (size_t i = 0; i < std::min(apart.size(), most); ++i) {
-    const Point& point = apart[i].second;
-    const auto found = difference_at(program, plan, point);
-    if (found && differs(found->plan.at(result), found->claimed.at(result), found->noise))
-      return there(point.sizes, found->inputs);
-  }
+  for (size_t i = 0; i < std::min(apart.size(), most); ++i) try {
+      const Point& point = apart[i].second;
+      const auto found = difference_at(program, plan, point);
+      if (found && differs(found->plan.at(result), found->claimed.at(result), found->noise))
+        return there(point.sizes, found->inputs);
+    } catch (const std::exception&) {
+      continue;  // not every point is valid
+    }
   return there(at.sizes, seen.inputs);
 }
 

@@ -56,6 +56,26 @@ plan backward implements grad(layer) after forward(
 }
 )";
 
+/// The line is looked for at other sizes, at some of which an id is no row of the table.
+TEST(RefuteStep, AScaleByAnAxisBesideAnEmbedding) {
+  const std::string path = SHARDPROOF_SOURCE_DIR "/spec/models/llama_train.shard";
+  std::string text = disk_reader()(path).value();
+  const std::string scale = "1 / |A|)\n}\n";
+  const size_t at = text.rfind(scale);
+  ASSERT_NE(at, std::string::npos);
+  text.replace(at, scale.size(), "1 / (|A| / |d|))\n}\n");
+  const FileReader reader = [&](const std::string& asked) {
+    return asked == path ? std::optional(text) : disk_reader()(asked);
+  };
+  CheckOptions options;
+  options.fixes = false;
+  options.only = "accumulated_grad_sharded";
+  Sources sources;
+  const CheckedProgram checked = check(sources, path, reader, options);
+  ASSERT_EQ(checked.plans().size(), 1u);
+  EXPECT_EQ(checked.plans()[0].diagnostics.at(0).label, "equal up to the factor |d|");
+}
+
 TEST(RefuteGradient, ARightBackwardIsNotRefuted) { EXPECT_FALSE(refute_last(program(layer))); }
 
 TEST(RefuteGradient, AWrongBackwardIs) {
