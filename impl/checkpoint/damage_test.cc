@@ -92,17 +92,35 @@ TEST_F(DamagedCheckpoint, EachByteOfTheManifestCounts) {
   EXPECT_EQ(newest(folder_.path()), folder_.path() / "step-00000001");
 }
 
-TEST_F(DamagedCheckpoint, NumbersOfTheManifestAreWhole) {
+/// A manifest that was edited and has the right checksum again.
+TEST_F(DamagedCheckpoint, AnEditedManifestIsRefusedByItsField) {
   const std::string text = text_of(read_manifest(last()));
-  const std::string body = text.substr(text.find('\n') + 1), size = "[\"t\",2]";
-  ASSERT_NE(body.find(size), std::string::npos) << body;
-  for (const std::string number :
-       {"2.5", "1e300", "18446744073709551615", "66666666666666666666"}) {
+  const std::string body = text.substr(text.find('\n') + 1);
+  const std::string size = "[\"t\",2]", first = file_of_rank(0), second = file_of_rank(1);
+  const std::tuple<std::string, std::string, const char*> edits[] = {
+      {size, "[\"t\",2.5]", "is not a whole number"},
+      {size, "[\"t\",1e300]", "is not a whole number"},
+      {size, "[\"t\",18446744073709551615]", "is not a whole number"},
+      {size, "[\"t\",66666666666666666666]", "is not a whole number"},
+      {size, "[\"t\",-2]", "the axis t has the size -2"},
+      {size, "[\"t\"]", "mesh: "},
+      {"\"step\":", "\"steps\":", "step: key 'step' not found"},
+      {"\"bytes\":", "\"bites\":", "files: bytes: key 'bytes' not found"},
+      {"\"file\":0", "\"file\":\"0\"", ": pieces: file: type must be number, but is string"},
+      {"\"file\":0", "\"file\":-1", "a piece of a tensor is not inside of it"},
+      {"\"extents\":[", "\"extents\":[1,", "tensor "},
+      {"\"name\":\"" + first, "\"name\":\"" + second,
+       "its files are not in the order of their ranks"},
+  };
+  for (const auto& [from, to, words] : edits) {
     std::string other = body;
-    other.replace(body.find(size), size.size(), "[\"t\"," + number + "]");
+    const size_t at = body.find(from);
+    ASSERT_NE(at, std::string::npos) << from << " in " << body;
+    other.replace(at, from.size(), to);
     put(manifest_path(last()),
         "{\"xxh3\":\"" + hex(checksum(other.data(), other.size())) + "\",\n" + other);
-    EXPECT_THAT(load_error(last(), tensors_), HasSubstr("is not a whole number")) << number;
+    EXPECT_THAT(load_error(last(), tensors_), HasSubstr(words)) << to;
+    EXPECT_EQ(newest(folder_.path()), folder_.path() / "step-00000001") << to;
   }
 }
 

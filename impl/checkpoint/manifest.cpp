@@ -40,22 +40,47 @@ json json_of(const StoredTensor& tensor) {
           {"pieces", pieces}};
 }
 
+/// Reads a part of the manifest; an error in it names that part.
+template <class Read>
+auto within(const std::string& part, Read read) {
+  try {
+    return read();
+  } catch (const std::exception& error) {
+    throw std::runtime_error(part + ": " + reason_of(error));
+  }
+}
+
+template <class T>
+T entry(const json& value, const char* key) {
+  return within(key, [&] { return value.at(key).get<T>(); });
+}
+
 StoredFile file_from(const json& value) {
-  StoredFile file{value.at("name").get<std::string>(), {value.at("bytes").get<uint64_t>(), {}}};
+  StoredFile file{entry<std::string>(value, "name"), {entry<uint64_t>(value, "bytes"), {}}};
   if (file.sums.bytes > largest_file) throw std::runtime_error(file.name + " is too large");
   if (file.name.find('/') != std::string::npos)
     throw std::runtime_error("a file is outside the checkpoint's folder");
-  for (const json& each : value.at("xxh3"))
-    file.sums.blocks.push_back(from_hex(each.get<std::string>()));
+  for (const std::string& each : entry<std::vector<std::string>>(value, "xxh3"))
+    file.sums.blocks.push_back(from_hex(each));
   if (file.sums.blocks.size() != (file.sums.bytes + block_bytes - 1) / block_bytes)
     throw std::runtime_error(file.name + " has checksums for another size");
   return file;
 }
 
+/// Pieces name a file by its number.
+bool in_order_of_ranks(const std::vector<StoredFile>& files) {
+  const auto before = [](const StoredFile& a, const StoredFile& b) {
+    return std::pair(a.name.size(), a.name) < std::pair(b.name.size(), b.name);
+  };
+  return std::adjacent_find(files.begin(), files.end(), [&](const auto& a, const auto& b) {
+           return !before(a, b);
+         }) == files.end();
+}
+
 Piece piece_from(const json& value, const StoredTensor& tensor, size_t files) {
-  Piece piece{value.at("file").get<size_t>(),
-              {value.at("first").get<std::vector<int64_t>>(),
-               value.at("extents").get<std::vector<int64_t>>()}};
+  Piece piece{
+      entry<size_t>(value, "file"),
+      {entry<std::vector<int64_t>>(value, "first"), entry<std::vector<int64_t>>(value, "extents")}};
   const size_t dims = tensor.extents.size();
   bool inside =
       piece.file < files && piece.box.first.size() == dims && piece.box.extents.size() == dims;
@@ -69,21 +94,31 @@ Piece piece_from(const json& value, const StoredTensor& tensor, size_t files) {
 
 StoredTensor tensor_from(const json& value, size_t files) {
   StoredTensor tensor;
-  const std::string dtype = value.at("dtype").get<std::string>();
+  const std::string dtype = entry<std::string>(value, "dtype");
   const auto element = safetensors::element_of(dtype);
   if (!element) throw std::runtime_error("a tensor has the unknown dtype " + dtype);
   tensor.element = *element;
-  tensor.type = value.at("type").get<std::string>();
-  tensor.dims = value.at("dims").get<std::vector<std::string>>();
-  tensor.extents = value.at("extents").get<std::vector<int64_t>>();
+  tensor.type = entry<std::string>(value, "type");
+  tensor.dims = entry<std::vector<std::string>>(value, "dims");
+  tensor.extents = entry<std::vector<int64_t>>(value, "extents");
+  if (tensor.dims.size() != tensor.extents.size())
+    throw std::runtime_error("a tensor has another number of dims than of sizes");
   auto left = static_cast<int64_t>(largest_file / size_of(tensor.element));
   for (const int64_t extent : tensor.extents) {
     if (extent < 0 || extent > left) throw std::runtime_error("a tensor has an impossible size");
     left /= std::max<int64_t>(extent, 1);
   }
-  for (const json& piece : value.at("pieces"))
-    tensor.pieces.push_back(piece_from(piece, tensor, files));
+  for (const json& piece : entry<std::vector<json>>(value, "pieces"))
+    tensor.pieces.push_back(within("pieces", [&] { return piece_from(piece, tensor, files); }));
   return tensor;
+}
+
+template <class Sizes>
+void require_positive(const Sizes& sizes, const std::string& what) {
+  for (const auto& [name, size] : sizes)
+    if (size < 1)
+      throw std::runtime_error("the " + what + " " + name + " has the size " +
+                               std::to_string(size));
 }
 
 Manifest manifest_from(const std::string& text) {
@@ -95,15 +130,21 @@ Manifest manifest_from(const std::string& text) {
     throw std::runtime_error("has version " + value.at("version").dump() + "; this program reads " +
                              std::to_string(version));
   Manifest manifest;
-  manifest.position = {whole_from(value.at("step")),
-                       value.at("values").get<std::map<std::string, std::string>>()};
+  manifest.position = {within("step", [&] { return whole_from(value.at("step")); }),
+                       entry<std::map<std::string, std::string>>(value, "values")};
   if (manifest.position.step < 0 || manifest.position.step > last_step)
     throw std::runtime_error("has the step " + std::to_string(manifest.position.step));
-  manifest.mesh = value.at("mesh").get<std::vector<std::pair<Axis, int64_t>>>();
-  manifest.dims = value.at("dims").get<DimSizes>();
-  for (const json& file : value.at("files")) manifest.files.push_back(file_from(file));
-  for (const auto& [name, tensor] : value.at("tensors").items())
-    manifest.tensors[name] = tensor_from(tensor, manifest.files.size());
+  manifest.mesh = entry<std::vector<std::pair<Axis, int64_t>>>(value, "mesh");
+  require_positive(manifest.mesh, "axis");
+  manifest.dims = entry<DimSizes>(value, "dims");
+  require_positive(manifest.dims, "dim");
+  for (const json& file : entry<std::vector<json>>(value, "files"))
+    manifest.files.push_back(within("files", [&] { return file_from(file); }));
+  if (!in_order_of_ranks(manifest.files))
+    throw std::runtime_error("its files are not in the order of their ranks");
+  for (const auto& [name, tensor] : entry<std::map<Name, json>>(value, "tensors"))
+    manifest.tensors[name] = within(
+        "tensor " + name, [&, &each = tensor] { return tensor_from(each, manifest.files.size()); });
   return manifest;
 }
 
