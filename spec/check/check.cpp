@@ -736,10 +736,8 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
     const auto owner = std::find_if(
         program.functions.begin(), program.functions.end(),
         [&](const ir::Function& f) { return f.has_claim() && inside(diagnostic.range, f.range); });
-    if (owner == program.functions.end())
-      result.diagnostics_.push_back(std::move(diagnostic));
-    else
-      own[static_cast<size_t>(owner - program.functions.begin())].push_back(std::move(diagnostic));
+    const auto at = static_cast<size_t>(owner - program.functions.begin());
+    (at == own.size() ? result.diagnostics_ : own[at]).push_back(std::move(diagnostic));
   }
   for (const ir::Function& function : program.functions) {
     result.types_.emplace_back();
@@ -781,6 +779,7 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
     try_fixes({sources, path, reader, options, program}, result.plans_, result.diagnostics_,
               checker.budget());
   add_notes(result.resolved_.notes, program, result.plans_, result.diagnostics_);
+  leave_out_alike(result.diagnostics_, result.plans_);
   return result;
 }
 
