@@ -293,15 +293,19 @@ Aligned Alignment::arguments(const Written& plan, const Written& model, int dept
     add(all, {edit, {{end, ", " + each.name + "=" + *text}}});
   }
   if (mine.size() != theirs.size()) return {unlike, {}};
+  // What it costs to read the argument as another one of the model's, where no edit is needed.
+  const auto unchanged = [&](size_t i, size_t j) {
+    const Aligned read = of(part(plan, *mine[i]), part(model, *theirs[j]), depth);
+    return read.edits.empty() ? read.cost : unlike;
+  };
   Aligned in_order;
   for (size_t i = 0; i < mine.size(); ++i)
     add(in_order, of(part(plan, *mine[i]), part(model, *theirs[i]), depth));
   for (size_t i = 0; i < mine.size(); ++i)
     for (size_t j = i + 1; j < mine.size() && in_order.cost > another; ++j) {
-      if (!equal(part(plan, *mine[i]), part(model, *theirs[j]), depth) ||
-          !equal(part(plan, *mine[j]), part(model, *theirs[i]), depth))
-        continue;
-      Aligned swapped{another,
+      const int crossed = unchanged(i, j) + unchanged(j, i);
+      if (crossed >= unlike) continue;
+      Aligned swapped{another + crossed,
                       {{mine[i]->range, text(*mine[j])}, {mine[j]->range, text(*mine[i])}}};
       for (size_t k = 0; k < mine.size(); ++k)
         if (k != i && k != j)

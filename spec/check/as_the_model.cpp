@@ -4,6 +4,7 @@
 #include <set>
 
 #include "spec/check/aligned.h"
+#include "spec/check/arguments_by_name.h"
 #include "spec/check/fixes.h"
 #include "spec/check/in_the_plans_axes.h"
 #include "spec/check/off_by_a_factor.h"
@@ -131,9 +132,11 @@ void add_fixes_as_the_model(const Sources& sources, const ir::Program& program, 
         single.push_back(edit);
   }
   const auto others = std::stable_partition(factors.begin(), factors.end(), [](const Fix& fix) {
-    return fix.edits[0].text.empty();  // the smallest change
+    const Edit& edit = fix.edits[0];  // the smallest change: something left out or exchanged
+    return edit.text.size() <= edit.range.end - edit.range.begin;
   });
   error->fixes.insert(error->fixes.end(), factors.begin(), others);
+  for (Fix& fix : fixes_of_argument_names(sources, own)) error->fixes.push_back(std::move(fix));
   for (size_t i = 0; i < single.size() && i < most_fixes; ++i)
     error->fixes.push_back({message, {single[i]}, false, "", true});
   error->fixes.insert(error->fixes.end(), several.begin(), several.end());

@@ -138,15 +138,22 @@ std::optional<Fix> gradient_reduced(const Sources& sources, const ir::Program& p
 
 // --- a sum that is read more than once ---
 
-/// `y = einsum(..)` as `y = all_reduce(.., einsum(..))`, for `y * y`.
+size_t count_reads(const ir::Function& plan, ir::ValueId value) {
+  auto count = std::count(plan.returned.begin(), plan.returned.end(), value);
+  for_each_instr(plan.body, [&](const ir::Instr& instr) {
+    count += std::count(instr.operands.begin(), instr.operands.end(), value);
+  });
+  return static_cast<size_t>(count);
+}
+
+/// `y = einsum(..)` as `y = all_reduce(.., einsum(..))`, for `y * y`, or for two lines that read y.
 std::optional<Fix> reduced_once(const Sources& sources, const ir::Program& program,
                                 const ir::Function& plan, const std::vector<Type>& types,
-                                const ir::Instr& reader, ir::ValueId value) {
+                                ir::ValueId value) {
   const ir::Instr* maker = defining_instr(plan.body, value);
   const Name& name = plan.values.at(value).name;
-  if (!maker || name.empty() || maker->place.inner || !known(maker->place.range) ||
-      maker->results.size() != 1 || body_of(maker->op) ||
-      std::count(reader.operands.begin(), reader.operands.end(), value) < 2)
+  if (!maker || name.empty() || !known(maker->place.range) || maker->results.size() != 1 ||
+      body_of(maker->op) || count_reads(plan, value) < 2)
     return std::nullopt;
   Shape whole = types.at(value);
   std::erase_if(whole.marks, [](const auto& each) { return each.second == Mark::U; });
@@ -285,8 +292,7 @@ std::vector<Fix> fixes_of_unreduced_origin(const Sources& sources, const ir::Pro
       if (const auto [maker, leaf] = gradient_behind(plan, types, v, axes); maker)
         if (auto fix = gradient_reduced(sources, program, types, *maker, leaf))
           fixes.push_back(*std::move(fix));
-      if (auto fix = reduced_once(sources, program, plan, types, *refused.instr, v);
-          fix && fixes.empty())
+      if (auto fix = reduced_once(sources, program, plan, types, v); fix && fixes.empty())
         fixes.push_back(*std::move(fix));
     } else if (is_carry(plan, v)) {
       const Name name = plan.values.at(v).name.substr(0, plan.values.at(v).name.find('.'));

@@ -25,6 +25,94 @@ TEST(Mistakes, AResultOfAnotherLayoutIsConverted) {
              "E0302", "all_gather first");
 }
 
+/// Where a sum over two axes is not reduced, once, and where its value is computed if two lines
+/// read it.
+TEST(Mistakes, ASumOverTwoAxesIsReducedOnce) {
+  const std::vector<Diagnostic> errors = errors_of(R"(
+mesh d t
+dim B M E
+fn f(x y: f32[B M E]) -> f32[E] { return sum("B M E -> E", x) * sum("B M E -> E", y) }
+plan p implements f(x y: f32[B/d M/t E]) -> f32[E] {
+    a = sum("B/d M/t E -> E {U_d U_t}", x)
+    b = sum("B/d M/t E -> E {U_d U_t}", y)
+    return all_reduce("E {U_d U_t} -> E", a * b)
+}
+)");
+  ASSERT_EQ(errors.size(), 1u);
+  ASSERT_TRUE(errors[0].fixes.at(0).checked);
+  EXPECT_EQ(errors[0].fixes[0].edits.at(0).text, "all_reduce(\"E {U_d U_t} -> E\", b)");
+  expect_first_fix(R"(
+mesh d t
+dim B M
+fn f(x: f32[B M]) -> (y n: f32[]) {
+    n2 = sum("B M -> ", x * x)
+    return clip_factor(n2, 1.0), sqrt(n2)
+}
+plan p implements f(x: f32[B/d M/t]) -> (y n: f32[]) {
+    n2 = sum("B/d M/t -> {U_d U_t}", x * x)
+    return clip_factor(n2, 1.0), sqrt(n2)
+}
+)",
+                   "E0207", "reduce `n2` where it is computed");
+}
+
+TEST(Mistakes, OperandsInAnotherOrder) {
+  expect_fix(R"(
+mesh d
+dim B M
+const top = 1.0
+fn loss(w: f32[M], x: f32[B M]) -> f32[] { return sum("B M -> ", w * x * x) / |B| }
+plan loss_d implements loss(w: f32[M], x: f32[B/d M]) -> f32[]{U_d} {
+    y = x * w
+    return sum("B/d M -> {U_d}", y * x) / |B|
+}
+fn step(w m v: f32[M], x: f32[B M], n lr: f32[]) -> (w1 m1 v1: f32[M]) {
+    _l, g = value_and_grad(loss wrt w)(w, x)
+    w1, m1, v1 = adamw(w, scale_by(g, clip_factor(sumsq(g), top)), m, v, n, lr, 0.1)
+    return w1, m1, v1
+}
+plan p implements step(w m v: f32[M], x: f32[B/d M], n lr: f32[]) -> (w1 m1 v1: f32[M]) {
+    _l, gu = value_and_grad(loss_d wrt w)(w, x)
+    g = all_reduce("M {U_d} -> M", gu)
+    w1, m1, v1 = adamw_kept(w, m, g, v, clip_factor(sumsq(g), top), n, lr, 0.1)
+    return w1, m1, v1
+}
+)",
+             "E0401", "give `adamw_kept` its arguments in the order of its parameters");
+  expect_fix(R"(
+mesh d
+dim B M
+const top = 1.0
+record W { a b: f32[M] }
+layout Wd of W { a b: f32[M/d] }
+fn loss(w: W, x: f32[B M]) -> f32[] { return sum("B M -> ", w.a * x * w.b) / |B| }
+plan loss_d implements loss(w: Wd, x: f32[B/d M]) -> f32[]{U_d} {
+    y = x * all_gather("M/d -> M", w.a)
+    return sum("B/d M -> {U_d}", y * all_gather("M/d -> M", w.b)) / |B|
+}
+fn step(w: W, x: f32[B M], lr: f32[]) -> (w1: W) {
+    _l, g = value_and_grad(loss wrt w)(w, x)
+    n2 = total(each sumsq(g))
+    return each sgd(w, each scale_by(g, clip_factor(n2, top)), lr)
+}
+plan p implements step(w: Wd, x: f32[B/d M], lr: f32[]) -> (w1: Wd) {
+    _l, g = value_and_grad(loss_d wrt w)(w, x)
+    size = all_reduce("{U_d} -> ", total("{U_d}", each sumsq(g)))
+    return each sgd(w, each scale_by(g, clip_factor(top, size)), lr)
+}
+)",
+             "E0401", "compute it as `step` does");
+  expect_fix(R"(
+mesh d
+dim B M
+fn f(x y: f32[B M]) -> f32[B M] { return exp(x) * x - exp(x) * y }
+plan p implements f(x y: f32[B/d M]) -> f32[B/d M] { 
+    return exp(x) * (y - x)
+}
+)",
+             "E0402", "exchange the operands of `-`");
+}
+
 TEST(Mistakes, AnAxisTooManyIsLeftOut) {
   const std::string sum = "    o = einsum(\"B/d F/t, F/t M -> B/d M {U_t}\", x, w)\n";
   for (const char* marks : {"{U_d U_t}", "{U_d}"})

@@ -65,6 +65,20 @@ std::string quotient(const std::string& x, const Factor& factor) {
   return factor.negative ? "-(" + text + ")" : text;
 }
 
+/// `b - a` of `a - b`, where both are names.
+std::optional<std::string> exchanged(std::string text) {
+  if (text.starts_with("(") && text.ends_with(")"))
+    if (const auto inner = exchanged(text.substr(1, text.size() - 2))) return "(" + *inner + ")";
+  const size_t minus = text.find(" - ");
+  const auto part_of_name = [](char c) { return in_word(c) || c == '.'; };
+  if (minus == text.npos) return std::nullopt;
+  const std::string a = text.substr(0, minus), b = text.substr(minus + 3);
+  const auto is_name = [&](const std::string& part) {
+    return !part.empty() && std::all_of(part.begin(), part.end(), part_of_name);
+  };
+  return is_name(a) && is_name(b) ? std::optional(b + " - " + a) : std::nullopt;
+}
+
 /// The line of the error, and those that its value is written on.
 SourceRange lines_of(const Sources& sources, SourceRange range) {
   const std::string& text = sources.file(range.file).text;
@@ -130,6 +144,8 @@ std::vector<Fix> fixes_of_factor(const Sources& sources, const Diagnostic& error
         add("leave out `" + trimmed(sources.text(edit.range)) + "`", edit);
   const std::string text(sources.text(error.range));
   const std::string by = quotient("1", *factor);
+  if (const auto other = exchanged(text); other && by == "-(1)")
+    add("exchange the operands of `-`", {error.range, *other});
   if (text.starts_with("each "))
     for (const Edit& edit : scaled_arguments(sources, error.range, by))
       add("scale it by " + by, edit);

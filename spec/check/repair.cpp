@@ -228,6 +228,7 @@ class Search {
     const SourceRange range = instr.place.range;
     const ValueId own = instr.results[0];
     const bool ranges = instr.operand_ranges.size() == instr.operands.size();
+    const size_t before = found_.size();
     for (size_t k = 0; k < instr.operands.size(); ++k) {
       if (!alike(instr.operands[k], own) || !is_pointwise(instr.op) || !simple_beside(instr, k))
         continue;
@@ -242,6 +243,7 @@ class Search {
       try_it(range, "without `" + left_out_text(saved, k) + "`", std::move(edits), true);
       instr = saved;
     }
+    if (found_.size() > before) return;  // `x * 1` and `x / 1` for `x + 1` say no more
     auto* binary = std::get_if<ir::Binary>(&instr.op);
     if (!binary) return;
     const SourceRange between =

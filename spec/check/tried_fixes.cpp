@@ -67,6 +67,30 @@ std::vector<Edit> line_edits(int32_t file, std::string_view from, std::string_vi
   return edits;
 }
 
+/// `all_reduce("B {U_d U_t} -> B {U_t}", x)` inside of `all_reduce("B {U_t} -> B", ..)`, as one.
+std::string joined_reductions(std::string text) {
+  const std::string call = "all_reduce(\"", arrow = " -> ", end = "\", ";
+  for (size_t at = 0; (at = text.find(call, at)) != text.npos; ++at) {
+    const size_t first = at + call.size(), stop = text.find(end, first), inside = stop + end.size(),
+                 to = text.find(arrow, first);
+    if (stop == text.npos || to > stop || text.compare(inside, call.size(), call) != 0) continue;
+    const size_t from = inside + call.size(), between = text.find(arrow, from),
+                 last = text.find(end, from);
+    if (last == text.npos || between > last) continue;
+    const std::string_view left = std::string_view(text).substr(first, to - first);
+    if (text.compare(between + arrow.size(), last - between - arrow.size(), left) != 0) continue;
+    size_t close = last;  // of the inner call
+    for (int depth = 1; depth > 0 && ++close < text.size();)
+      depth += (text[close] == '(') - (text[close] == ')');
+    if (close >= text.size()) return text;
+    const std::string source = text.substr(from, between - from);
+    text.erase(close, 1);
+    text.erase(stop + end.size(), last + end.size() - inside);
+    text.replace(first, to - first, source);
+  }
+  return text;
+}
+
 /// The texts that result from an edit plus each fix of the plan's next error.
 struct NextTexts {
   std::vector<std::pair<std::string, std::string>> texts;  ///< message of the fix, text of the file
@@ -147,13 +171,15 @@ class FixTrial {
     fix.checked = outcome == AfterEdit::proved;
     if (fix.checked || depth == 0 || fix.edits.empty()) return fix.checked;
     const int32_t file = fix.edits[0].range.file;
+    const std::string& own = file_.sources.file(file).text;
+    const bool joins = joined_reductions(own) == own;  // no edit of what is not in question
     for (const auto& [message, text] : next.texts) {
       // A step of the same kind at another place is in the edit.
       const bool again = fix.message.ends_with(message);
       constexpr std::string_view first = " first";
       const size_t end = message.size() - (message.ends_with(first) ? first.size() : 0);
       Fix both{again ? fix.message : fix.message + ", then " + message.substr(0, end),
-               line_edits(file, file_.sources.file(file).text, text), false, "", fix.guess};
+               line_edits(file, own, joins ? joined_reductions(text) : text), false, "", fix.guess};
       if (both.edits.empty() || !run_on(diagnostic, plan, both, depth - 1)) continue;
       fix = std::move(both);
       return true;
