@@ -165,11 +165,43 @@ void run_passes(Plan::State& state, const PlanOptions& options, bool alike) {
     if (options.watch) options.watch(stage, state.text());
   };
   print("compile");
-  const plan::Wanted wanted{options.fuse, options.elide, options.overlap};
+  std::vector<plan::BufferId> constant;
+  for (const size_t input : options.constant) constant.push_back(state.input_buffers.at(input));
+  // A stage of a pipeline fuses by turns, and has no step before them.
+  const plan::Wanted wanted{options.fuse, options.elide, options.overlap,
+                            !constant.empty() && alike};
+  const plan::Draft draft{state.steps, state.pieces, state.given, *state.device,
+                          alike,       constant,     state.first};
   for (const plan::Pass& pass : plan::passes()) {
-    if (pass.when(wanted)) pass.run({state.steps, state.pieces, state.given, *state.device, alike});
+    if (pass.when(wanted)) pass.run(draft);
     print(pass.name);
   }
+}
+
+/// Places what the first run makes in memory of its own: the arena may be another plan's between
+/// runs.
+void place_constants(Plan::State& state) {
+  std::vector<plan::Piece> own = state.pieces;
+  for (plan::Piece& piece : own) piece.first = ~size_t{0}, piece.last = 0;
+  plan::find_lifetimes(state.first, own);
+  size_t end = 0;
+  for (const plan::Piece& piece : own) end = std::max(end, piece.last + 1);
+  const plan::BufferUses later(state.steps), made(state.first);
+  for (plan::BufferId id = 0; id < own.size(); ++id) {
+    if (made.writes_of(id) == 0) continue;
+    if (later.reads_of(id) > 0) own[id].first = 0, own[id].last = end;
+    state.pieces[id].first = ~size_t{0}, state.pieces[id].last = 0;
+    state.given.push_back(id);
+    state.constant_buffers.push_back(id);
+  }
+  state.constants = state.device->allocate(plan::place_buffers(own, true));
+  for (const plan::BufferId id : state.constant_buffers) state.pieces[id].offset = own[id].offset;
+}
+
+void require_constant(const Plan::State& state, const PlanOptions& options) {
+  for (const auto& [input, output] : options.in_place)
+    if (std::count(options.constant.begin(), options.constant.end(), input))
+      throw PlanError(state.inputs.at(input).name + " cannot be constant: a result overwrites it");
 }
 
 }  // namespace
@@ -202,16 +234,22 @@ Plan compile_unchecked(const compile::Unit& unit, const Mesh& mesh, const DimSiz
   const auto results = compile_call(compiler, unit, placement, *state);
   add_results(compiler, function, placement, results, *state);
   take_steps(compiler, *state);
+  require_constant(*state, options);
+  state->constant.resize(state->inputs.size());
+  for (const size_t input : options.constant) state->constant.at(input) = true;
+  state->read_from.resize(state->inputs.size());
   state->name = function.name;
   run_passes(*state, options, compiler.alike());
   put_in_place(*state, options.in_place);
   plan::find_lifetimes(state->steps, state->pieces);
   for (plan::BufferId id : state->given) state->pieces[id].bytes = 0;
+  if (!state->first.empty()) place_constants(*state);
   state->arena_bytes = plan::place_buffers(state->pieces, options.reuse_memory);
   const bool shares = options.arena && state->device->is_host();
   state->arena = shares ? options.arena : std::make_shared<Buffer>();
   if (state->arena->bytes() < state->arena_bytes)
     *state->arena = state->device->allocate(state->arena_bytes);
+  plan::prepare(state->first, *state->device);
   plan::prepare(state->steps, *state->device);
   state->check_finite = options.check_finite;
   state->assumed = plan::assumed_inputs(function, unit.sources, placement);

@@ -17,6 +17,10 @@ struct PlanOptions {
   /// Pairs of leaves (input, output) of the state: update() and run_kept() write the result into
   /// the memory of the parameter. run() copies, since it leaves its inputs as they are.
   std::vector<std::pair<size_t, size_t>> in_place = {};
+  /// Inputs whose entries stay the same from run to run, such as weights while text is sampled.
+  /// What depends on them alone is computed by the first run and kept. It is computed again where
+  /// such an input is another tensor than in the last run, or after Plan::reread_constant().
+  std::vector<size_t> constant = {};
   /// On the host: the memory of intermediate values, shared by plans that never run at the same
   /// time. It grows to what the largest one needs. Null: the plan has its own.
   std::shared_ptr<Buffer> arena = {};

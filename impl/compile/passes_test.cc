@@ -54,6 +54,11 @@ Passed passed(const std::string& text) {
   };
   const Program program = Program::from_text(text);
   if (!program.checked().readable()) throw std::runtime_error(program.report());
+  if (const Name constant = setting(text, "constant"); !constant.empty()) {
+    const ir::Function& plan = program.checked().program().functions.back();
+    for (size_t i = 0; i < plan.params.size(); ++i)
+      if (plan.values.at(plan.params[i]).name == constant) options.constant.push_back(i);
+  }
   compile_plan(program, "p", Mesh::parse(setting(text, "mesh")), {}, 0, options);
   return made;
 }

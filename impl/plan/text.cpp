@@ -49,16 +49,23 @@ class PlanWriter {
         is_given_[each.buffer] = true;
         if (!each.name.empty()) given_.emplace(each.buffer, each.name);
       }
+    declare(names.first);
     declare(steps);
   }
 
   std::string all(const std::vector<Step>& steps) {
     header();
+    if (!names_.first.empty()) text_ += "steps of the first run\n";
+    block(names_.first, "  ");
     text_ += "steps\n";
     block(steps, "  ");
     given("in", names_.in);
     given("out", names_.out);
-    memory();
+    const BufferUses first(names_.first);
+    const auto kept = [&](BufferId id) { return first.writes_of(id) > 0; };
+    if (!names_.first.empty()) memory("kept from the first run", kept);
+    memory(names_.arena ? "arena of " + std::to_string(*names_.arena) + " B" : "buffers",
+           [&](BufferId id) { return !kept(id); });
     return std::move(text_);
   }
 
@@ -225,23 +232,23 @@ class PlanWriter {
     }
   }
 
-  /// The buffers of the arena, several per line.
-  void memory() {
+  /// Buffers that the caller does not pass, several per line.
+  template <class Which>
+  void memory(const std::string& title, const Which& which) {
     constexpr size_t widest = 110;
-    std::string line;
+    std::string line, lines;
     for (BufferId i = 0; i < pieces_.size(); ++i) {
       const Piece& piece = pieces_[i];
-      if (!declared_[i].element || is_given_[i]) continue;
+      if (!declared_[i].element || is_given_[i] || !which(i)) continue;
       const std::string at = names_.arena ? " @" + std::to_string(piece.offset) : "";
       const std::string text = id(i) + declaration(i) + at;
       if (!line.empty() && line.size() + text.size() + 2 > widest) {
-        lines_ += line + "\n";
+        lines += line + "\n";
         line.clear();
       }
       line += "  " + text;
     }
-    text_ += names_.arena ? "arena of " + std::to_string(*names_.arena) + " B\n" : "buffers\n";
-    text_ += lines_ + (line.empty() ? "" : line + "\n");
+    text_ += title + "\n" + lines + (line.empty() ? "" : line + "\n");
   }
 
   const std::vector<Piece>& pieces_;
@@ -249,7 +256,7 @@ class PlanWriter {
   std::vector<Declared> declared_;
   std::vector<bool> is_given_;
   std::map<BufferId, std::string> given_;  ///< names
-  std::string text_, lines_;
+  std::string text_;
   std::string place_, rest_;  ///< of the previous line
 };
 

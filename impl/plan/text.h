@@ -19,9 +19,11 @@ struct Names {
   std::vector<Given> in, out;
   std::optional<size_t> arena;                      ///< bytes, once buffers have offsets
   std::vector<std::pair<BufferId, BufferId>> same;  ///< the second has the memory of the first
+  std::vector<Step> first;                          ///< steps of the first run alone
 };
 
-/// The steps, then the buffers. A step is `result = op of its operands`. Operands:
+/// The steps, after those of the first run alone, then the buffers. A step is `result = op of its
+/// operands`. Operands:
 /// - `%7`: all of buffer 7, as declared below; a buffer that the caller passes in has a name
 /// - `%7[4 64]`: the buffer as a contiguous array of these extents
 /// - `%7[4:128 64]`: extent 4 with stride 128, then extent 64 with stride 1

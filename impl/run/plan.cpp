@@ -127,12 +127,10 @@ void Plan::State::require_assumed(Communicator& communicator,
 }
 
 void Plan::State::require_kept_assumed(Communicator& communicator) {
-  if (!unchecked) return;
   if (device->is_host())
     require_assumed(communicator, broken);
   else
     require_assumed(*staged(communicator, *device, queue()), broken);
-  unchecked = false;
 }
 
 // --- steps ---
@@ -174,12 +172,12 @@ void Plan::State::note(size_t turn, int64_t begin, int64_t end) {
   timed = turn;
 }
 
-void Plan::State::run_on_host(StepContext& context) {
+void Plan::State::run_on_host(const std::vector<Step>& some, StepContext& context) {
   std::map<std::string, OpTime> beside;  // of the communication thread
   plan::HostRunner runner(
       context, [&](const Step& step) { run_one(step, context, times); },
       [&](const Step& step) { run_one(step, context, beside); });
-  plan::walk(steps, runner);
+  plan::walk(some, runner);
   for (const auto& [op, time] : beside) {
     times[op + " beside"].calls += time.calls;
     times[op + " beside"].seconds += time.seconds;
@@ -187,11 +185,11 @@ void Plan::State::run_on_host(StepContext& context) {
   if (!beside.empty()) times["wait"].seconds += runner.waited();
 }
 
-void Plan::State::run_steps(StepContext& context) {
-  if (device->is_host()) return run_on_host(context);
+void Plan::State::run_steps(const std::vector<Step>& some, StepContext& context) {
+  if (device->is_host()) return run_on_host(some, context);
   plan::DeviceRunner runner(context, queues,
                             [&](const Step& step) { run_one(step, context, times); });
-  plan::walk(steps, runner);
+  plan::walk(some, runner);
 }
 
 bool Plan::State::in_stages() const {
@@ -223,6 +221,8 @@ StepContext Plan::State::context(Communicator& communicator) {
   context.queue = &queue();
   context.loops.resize(loops);
   for (const plan::Piece& piece : pieces) context.buffers.push_back(arena->data() + piece.offset);
+  for (const plan::BufferId id : constant_buffers)
+    context.buffers[id] = constants.data() + pieces[id].offset;
   for (const std::vector<int>& ranks : groups) context.groups.push_back(&communicator.group(ranks));
   return context;
 }
@@ -240,7 +240,28 @@ void Plan::State::run(Communicator& communicator, StepContext& context) {
   if (calls.empty()) calls = calls_text();
   const CallSequence sequence(communicator, calls);
   timeline.clear();
-  run_steps(context);
+  run_steps(steps, context);
+}
+
+bool Plan::State::is_same(const LocalTensor& tensor, size_t input) const {
+  return constant.at(input) && read_from.at(input) == tensor.buffer.data();
+}
+
+void Plan::State::note_input(const LocalTensor& tensor, size_t input) {
+  if (!constant.at(input)) return;
+  has_constants = has_constants && is_same(tensor, input);
+  read_from[input] = tensor.buffer.data();
+}
+
+void Plan::State::make_constants(StepContext& context) {
+  if (has_constants) return;
+  run_steps(first, context);
+  has_constants = true;
+}
+
+void Plan::reread_constant() {
+  state_->has_constants = false;
+  std::fill(state_->read_from.begin(), state_->read_from.end(), nullptr);
 }
 
 void Plan::State::record(Communicator& communicator, StepContext& context) {
@@ -273,7 +294,8 @@ std::vector<LocalTensor> Plan::run_into(Communicator& communicator,
       throw PlanError("the memory for result " + slot.name + " is of another element or size");
   if (state.device->is_host() && !state.overwrites_inputs())
     return state.run_on(communicator, inputs, results);
-  for (size_t i = 0; i < inputs.size(); ++i) keep(i, *inputs[i]);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (!state.is_same(*inputs[i], i)) keep(i, *inputs[i]);
   run_kept(communicator);
   std::vector<LocalTensor> made(state.outputs.size());
   for (size_t i = 0; i < made.size(); ++i) {
@@ -312,6 +334,7 @@ std::vector<LocalTensor> Plan::State::run_on(Communicator& communicator,
   StepContext context = this->context(communicator);
   for (size_t i = 0; i < tensors.size(); ++i) {
     require_fits(*tensors[i], i);
+    note_input(*tensors[i], i);
     context.buffers[input_buffers[i]] = tensors[i]->buffer.data();
   }
   std::vector<std::string> broken;
@@ -333,6 +356,7 @@ std::vector<LocalTensor> Plan::State::run_on(Communicator& communicator,
     }
     context.buffers[output_buffers[i]] = (results[i] ? *results[i] : made[i]).buffer.data();
   }
+  make_constants(context);
   run(communicator, context);
   return made;
 }
@@ -388,11 +412,12 @@ void Plan::keep(size_t i, const LocalTensor& tensor) {
   state.require_fits(tensor, i);
   state.broken.resize(state.inputs.size());
   state.broken[i] = state.broken_by(tensor, i);
-  state.unchecked = !state.assumed.empty();
   state.allocate_kept();
   state.device->copy_from_host(state.queue(), state.kept_inputs.at(i).data(), tensor.buffer.data(),
                                tensor.buffer.bytes());
   state.has_input[i] = true;
+  state.has_constants = state.has_constants && !state.constant[i];
+  state.note_input(tensor, i);
 }
 
 void Plan::keep_zeros(size_t i) {
@@ -401,15 +426,17 @@ void Plan::keep_zeros(size_t i) {
   void* data = state.kept_inputs.at(i).data();
   state.device->prepare(Zero{state.inputs[i].bytes()})(state.queue(), {&data, 1}, {});
   state.has_input[i] = true;
+  if (state.constant[i]) reread_constant();
 }
 
 void Plan::make_kept(size_t output, Plan& other, size_t input) {
   State &state = *state_, &to = *other.state_;
   const Slot &made = state.outputs.at(output), &slot = to.inputs.at(input);
   if (state.device != to.device || made.element != slot.element || made.extents != slot.extents ||
-      state.kept_in(output) || !state.kept_inputs.empty())
+      state.kept_in(output) || !state.kept_inputs.empty() || to.constant.at(input))
     throw PlanError(made.name + " cannot use the memory of " + slot.name +
-                    ": both need one element, one size and one device, and no run before");
+                    ": both need one element, one size and one device, no run before, and no "
+                    "input that PlanOptions::constant names");
   to.allocate_kept();
   state.lent.resize(state.outputs.size());
   state.lent[output] = to.kept_inputs[input].data();
@@ -436,7 +463,7 @@ void Plan::run_kept(Communicator& communicator) {
     state.graph.reset();
     state.kept_runs = 0;
   }
-  if (state.graph && !state.measured) {
+  if (state.graph && !state.measured && state.has_constants) {
     require_world(communicator, state.mesh, state.rank);
     state.graph->run(state.queue());
     return communicator.require_alive();
@@ -446,6 +473,7 @@ void Plan::run_kept(Communicator& communicator) {
     context.buffers[state.input_buffers[i]] = state.kept_inputs[i].data();
   for (size_t i = 0; i < state.outputs.size(); ++i)
     context.buffers[state.output_buffers[i]] = state.kept_result(i);
+  state.make_constants(context);
   // The first run initializes libraries; the second one is recorded.
   if (state.kept_runs++ == 1 && !state.measured) state.record(communicator, context);
   if (state.graph && !state.measured)
@@ -477,7 +505,7 @@ void Plan::fetch_kept(size_t input, LocalTensor& to) {
 }
 
 size_t Plan::bytes() const {
-  size_t bytes = state_->arena_bytes;
+  size_t bytes = state_->arena_bytes + state_->constants.bytes();
   for (const Slot& slot : state_->inputs) bytes += slot.bytes();
   for (size_t i = 0; i < state_->outputs.size(); ++i)
     if (!state_->kept_in(i)) bytes += state_->outputs[i].bytes();

@@ -68,6 +68,9 @@ class Plan {
   /// tensors hold no meaningful values.
   std::vector<LocalTensor> update(Communicator& communicator, std::vector<LocalTensor>& tensors);
 
+  /// From the next run on, inputs that PlanOptions::constant names may have other entries.
+  void reread_constant();
+
   // Resident tensors: they stay in the device's memory from run to run. A step allocates nothing,
   // and a GPU gets it as one graph.
   /// Copies `tensor` to the resident input i.
@@ -86,7 +89,8 @@ class Plan {
   /// Copies of resident tensors on the host.
   void fetch_kept(size_t input, LocalTensor& to);
   LocalTensor kept_output(size_t i);
-  /// Bytes of device memory: arena, inputs, and results that do not replace an input.
+  /// Bytes of device memory: arena, what PlanOptions::constant keeps, inputs, and results that do
+  /// not replace an input.
   size_t bytes() const;
 
   /// Measures each op from now on. With overlap, collectives that run beside are listed as

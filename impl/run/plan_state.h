@@ -24,6 +24,13 @@ struct Plan::State {
   std::vector<std::vector<Axis>> group_axes;   ///< by group
   const Communicator* prepared_for = nullptr;  ///< has created the groups
   size_t loops = 0, arena_bytes = 0;
+  // PlanOptions::constant: the steps of the first run alone, and what they make.
+  std::vector<plan::Step> first;
+  std::vector<plan::BufferId> constant_buffers;
+  Buffer constants;
+  bool has_constants = false;
+  std::vector<bool> constant;               ///< by input
+  std::vector<const std::byte*> read_from;  ///< by input: where the last run read it, if constant
   std::shared_ptr<Device> device;
   std::shared_ptr<Buffer> arena;              ///< PlanOptions::arena, or its own
   std::string calls;                          ///< calls_text(); set by the first run
@@ -31,7 +38,6 @@ struct Plan::State {
   bool check_finite = false;
   std::vector<plan::AssumedInput> assumed;
   std::vector<std::string> broken;  ///< by resident input: how it violates an assumption
-  bool unchecked = false;           ///< some rank may not know of `broken`
   bool measured = false, by_place = false;
   std::map<std::string, OpTime> times;
   std::optional<Axis> stage_axis;
@@ -48,7 +54,7 @@ struct Plan::State {
   std::shared_ptr<Graph> graph;  ///< used by run_kept
   size_t kept_runs = 0;
 
-  /// plan::find_race of its steps.
+  /// plan::find_race of its steps. The first run's come before them, on one stream.
   std::string find_race() const { return plan::find_race(steps, pieces, given, same); }
 
   std::string text() const;  ///< impl/plan/text.h
@@ -77,10 +83,15 @@ struct Plan::State {
   std::vector<LocalTensor> run_on(Communicator& communicator,
                                   const std::vector<const LocalTensor*>& tensors,
                                   const std::vector<LocalTensor*>& results);
+  /// Whether the tensor is the one of the last run, whose entries are the same.
+  bool is_same(const LocalTensor& tensor, size_t input) const;
+  void note_input(const LocalTensor& tensor, size_t input);
+  /// Runs the steps of the first run, unless their results are known.
+  void make_constants(plan::StepContext& context);
   void run(Communicator& communicator, plan::StepContext& context);
   void record(Communicator& communicator, plan::StepContext& context);
-  void run_steps(plan::StepContext& context);
-  void run_on_host(plan::StepContext& context);
+  void run_steps(const std::vector<plan::Step>& some, plan::StepContext& context);
+  void run_on_host(const std::vector<plan::Step>& some, plan::StepContext& context);
   void note(size_t turn, int64_t begin, int64_t end);
   void run_one(const plan::Step& step, plan::StepContext& context,
                std::map<std::string, OpTime>& into);

@@ -24,6 +24,7 @@ plan::Names names_of(const Plan::State& state) {
   names.out = named(state.outputs, state.output_buffers);
   if (state.arena_bytes) names.arena = state.arena_bytes;
   names.same = state.same;
+  names.first = state.first;
   return names;
 }
 

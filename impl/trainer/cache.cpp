@@ -50,11 +50,15 @@ class Decoder {
     return logits_at(trainer_.communicator(), here, results[0], count - 1);
   }
 
-  /// The plan for `count` tokens; compiled once per count.
+  /// The plan for `count` tokens; compiled once per count. That for one token, which runs again and
+  /// again, keeps what it makes of the weights.
   Plan& plan_for(int64_t count) {
     const auto known = plans_.find(count);
     if (known != plans_.end()) return known->second;
-    return plans_.emplace(count, trainer_.compile(program_, plan_.name, sizes(count)))
+    std::vector<size_t> weights;
+    for (size_t i = 0; count == 1 && i < plan_.params.size(); ++i)
+      if (state_leaf(plan_.values.at(plan_.params[i]).name)) weights.push_back(i);
+    return plans_.emplace(count, trainer_.compile(program_, plan_.name, sizes(count), weights))
         .first->second;
   }
 
@@ -84,6 +88,9 @@ class Decoder {
     const auto at = std::find(roles_.cache.begin(), roles_.cache.end(), leaf);
     if (at != roles_.cache.end() && !cache_.empty())
       return &cache_[static_cast<size_t>(at - roles_.cache.begin())];
+    return state_leaf(name);
+  }
+  const LocalTensor* state_leaf(const Name& name) const {
     for (const checkpoint::Leaf& each : state_)
       if (each.name == name) return each.tensor;
     return nullptr;

@@ -282,10 +282,12 @@ std::vector<LocalTensor> Trainer::run(const Name& name, Batches& batches) {
   return plan.run(own.ranks, inputs);
 }
 
-Plan Trainer::compile(const Program& program, const Name& plan, const DimSizes& dims) const {
+Plan Trainer::compile(const Program& program, const Name& plan, const DimSizes& dims,
+                      const std::vector<size_t>& constant) const {
   const State& own = *state_;
   PlanOptions how = own.plan_options(plan);
   if (own.uses_device()) how = on_gpu(how, nullptr);
+  how.constant = constant;
   return compile_plan(program, plan, own.mesh, dims, own.ranks.rank(), how);
 }
 

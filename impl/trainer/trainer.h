@@ -60,8 +60,10 @@ class Trainer {
   /// Runs another plan on the state and a batch, and changes neither. Parameters are matched by
   /// name.
   std::vector<LocalTensor> run(const Name& plan, Batches& batches);
-  /// A plan of another program of this mesh, compiled for this rank as the step is.
-  Plan compile(const Program& program, const Name& plan, const DimSizes& dims) const;
+  /// A plan of another program of this mesh, compiled for this rank as the step is. `constant`: see
+  /// PlanOptions.
+  Plan compile(const Program& program, const Name& plan, const DimSizes& dims,
+               const std::vector<size_t>& constant = {}) const;
   /// Runs such a plan.
   std::vector<LocalTensor> run(Plan& plan, const std::vector<const LocalTensor*>& inputs);
   /// Collective: a scalar result of `run`, reduced over the ranks (U: sum, Max: maximum).

@@ -142,21 +142,31 @@ TEST(PlanFaults, OfAnEntryThatIsNotAssumed) {
       "expand(\"B/d -> B/d V\", x) * f32(expand(\"B/d -> B/d V\", y) == "
       "iota(\"B/d V; V\"))))\n}\n");
   const auto errors_on = [&](const std::shared_ptr<Device>& device, int bad, float x, int32_t y) {
-    std::vector<std::string> seen(4);
+    std::vector<std::string> seen(4), kept(4);
     const auto run = [&](Communicator& communicator) {
       const int rank = communicator.rank();
+      const auto error_in = [](const auto& what) -> std::string {
+        try {
+          what();
+        } catch (const PlanError& error) {
+          return error.what();
+        }
+        return "";
+      };
       Plan plan = compile_plan(assuming, "p", Mesh::parse("d=4"), {{"B", 8}, {"V", 3}}, rank,
                                {.device = device});
       std::vector<LocalTensor> inputs = zeros(plan);
       for (int i = 0; i < 2; ++i) inputs[0].data<float>()[i] = 1;
+      for (size_t i = 0; i < 2; ++i) plan.keep(i, inputs[i]);
+      plan.run_kept(communicator);
       if (rank == bad) inputs[0].data<float>()[1] = x, inputs[1].data<int32_t>()[1] = y;
-      try {
-        plan.run(communicator, inputs);
-      } catch (const PlanError& error) {
-        seen[static_cast<size_t>(rank)] = error.what();
-      }
+      // Only the bad rank keeps again.
+      for (size_t i = 0; rank == bad && i < 2; ++i) plan.keep(i, inputs[i]);
+      kept[static_cast<size_t>(rank)] = error_in([&] { plan.run_kept(communicator); });
+      seen[static_cast<size_t>(rank)] = error_in([&] { plan.run(communicator, inputs); });
     };
     device->is_host() ? run_on_threads(4, run) : run_on_virtual_ranks(*device, 4, run);
+    EXPECT_EQ(kept, seen);
     return seen;
   };
   const auto errors = [&](int bad, float x, int32_t y) {

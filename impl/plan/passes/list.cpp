@@ -7,6 +7,7 @@ bool always(const Wanted&) { return true; }
 bool fuses(const Wanted& wanted) { return wanted.fuse; }
 bool elides(const Wanted& wanted) { return wanted.elide; }
 bool overlaps(const Wanted& wanted) { return wanted.overlap; }
+bool has_constants(const Wanted& wanted) { return wanted.constant; }
 
 }  // namespace
 
@@ -21,6 +22,8 @@ const std::vector<Pass>& passes() {
        [](const Draft& d) { compute_packed(d.steps, d.pieces, d.given); }},
       {"make_in_stack", always, [](const Draft& d) { make_in_stack(d.steps, d.pieces, d.given); }},
       {"join_rows", fuses, [](const Draft& d) { join_rows(d.steps, d.pieces, d.given, d.device); }},
+      {"take_constant", has_constants,
+       [](const Draft& d) { d.first = take_constant(d.steps, d.pieces, d.given, d.constant); }},
       {"overlap", overlaps, [](const Draft& d) { overlap(d.steps, d.alike); }},
   };
   return all;

@@ -6,7 +6,7 @@ namespace shardproof::plan {
 
 /// The passes that a plan requests.
 struct Wanted {
-  bool fuse = true, elide = true, overlap = false;
+  bool fuse = true, elide = true, overlap = false, constant = false;
 };
 
 /// The data that passes read and change.
@@ -15,7 +15,9 @@ struct Draft {
   std::vector<Piece>& pieces;
   const std::vector<BufferId>& given;  ///< buffers outside the arena
   const Device& device;
-  bool alike = true;  ///< whether all ranks have the same steps
+  bool alike;                             ///< whether all ranks have the same steps
+  const std::vector<BufferId>& constant;  ///< inputs that are the same in each run
+  std::vector<Step>& first;               ///< steps of the first run alone
 };
 
 struct Pass {

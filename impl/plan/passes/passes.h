@@ -41,6 +41,14 @@ void make_in_stack(std::vector<Step>& steps, const std::vector<Piece>& pieces,
 void join_rows(std::vector<Step>& steps, std::vector<Piece>& pieces,
                const std::vector<BufferId>& given, const Device& device);
 
+/// Removes the steps that depend on the inputs `constant` alone, and returns them: what they make
+/// is the same in every run with these inputs. A value of a loop that the rest reads gets an entry
+/// for each iteration. Collectives stay, and what is made of their results: kept, it would take the
+/// memory that sharding saves.
+std::vector<Step> take_constant(std::vector<Step>& steps, std::vector<Piece>& pieces,
+                                const std::vector<BufferId>& given,
+                                const std::vector<BufferId>& constant);
+
 /// Overlaps collectives with computation: reorders the steps of each block, and marks which
 /// collectives start early and where the plan waits for them (before the first step that reads or
 /// overwrites their buffers, and at the end of each loop iteration). A ready collective starts
