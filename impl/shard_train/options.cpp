@@ -1,6 +1,7 @@
 #include "impl/shard_train/options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <limits>
@@ -91,14 +92,17 @@ CLI::Validator up_to(Number most) {
       CLI::Range(Number{0}, most).get_description());
 }
 
+std::vector<std::string> machine_levels() {
+  std::vector<std::string> names;
+  for (cpu::Isa each : cpu::machine_levels()) names.push_back(cpu::name_of(each));
+  return names;
+}
+
 /// Why kernels cannot use this instruction level; empty if they can.
 std::string not_a_level(const std::string& text) {
-  const std::optional<cpu::Isa> level = cpu::isa_of(text);
-  if (!level)
-    return text +
-           ": the levels are baseline, x86-64-v2, x86-64-v3, x86-64-v4, avx512-bf16 and amx-bf16";
-  if (*level <= cpu::machine_isa()) return "";
-  return text + ": this processor has " + cpu::name_of(cpu::machine_isa());
+  const std::vector<std::string> levels = machine_levels();
+  if (std::find(levels.begin(), levels.end(), text) != levels.end()) return "";
+  return text + ": the levels of this processor are " + CLI::detail::join(levels, ", ");
 }
 
 class Flags {
@@ -134,12 +138,10 @@ class Flags {
          "emulated: a GPU's kernels and streams on the CPU, slowly",
          "NAME");
     text("--isa", o_.isa,
-         "Instruction set of CPU kernels: baseline, x86-64-v2, x86-64-v3, x86-64-v4,\n"
-         "avx512-bf16 or amx-bf16 (default: the processor's highest)",
+         "Instruction set of CPU kernels: baseline; x86-64-v2, x86-64-v3, x86-64-v4,\n"
+         "avx512-bf16 or amx-bf16; neon on aarch64 (default: the processor's highest)",
          "LEVEL")
-        ->check(shell::with_choices(
-            CLI::Validator(not_a_level, ""),
-            {"baseline", "x86-64-v2", "x86-64-v3", "x86-64-v4", "avx512-bf16", "amx-bf16"}));
+        ->check(shell::with_choices(CLI::Validator(not_a_level, ""), machine_levels()));
     text("--threads", o_.threads,
          "Threads of each rank's CPU kernels; the results are the same for every number\n"
          "(default: the cores that its process may use, divided among the ranks there)",

@@ -22,9 +22,17 @@
 #define SHARDPROOF_AT_V2(isa, table)
 #endif
 
+#if HWY_TARGETS & HWY_NEON
+#define SHARDPROOF_AT_NEON(isa, table) \
+  if (isa == Isa::neon) return &N_NEON::table;
+#else
+#define SHARDPROOF_AT_NEON(isa, table)
+#endif
+
 /// Returns the address of the level's table; null for `baseline`.
 #define SHARDPROOF_RETURN_AT_LEVEL(isa, table) \
   SHARDPROOF_AT_V4(isa, table)                 \
   SHARDPROOF_AT_V3(isa, table)                 \
   SHARDPROOF_AT_V2(isa, table)                 \
+  SHARDPROOF_AT_NEON(isa, table)               \
   return nullptr

@@ -164,8 +164,8 @@ class Attended {
 };
 
 TEST(CpuAttention, IsItsDefinitionAtEveryLevel) {
-  for (Isa isa : {Isa::v2, Isa::v3, Isa::v4, Isa::bf16, Isa::amx}) {
-    if (isa > machine_isa() || !attention_rows(isa)) continue;
+  for (Isa isa : machine_levels()) {
+    if (!attention_rows(isa)) continue;
     limit_isa(isa);
     for (Element element : {Element::f32, Element::bf16})
       for (Seen seen : {Seen::causal, Seen::packed, Seen::any})
@@ -187,8 +187,8 @@ TEST(CpuAttention, IsItsDefinitionAtEveryLevel) {
 TEST(CpuAttention, WeightsAreWithinTwoUlp) {
   std::mt19937 rng(3);
   std::uniform_real_distribution<float> logit(-110, 0), small(-1, 0);
-  for (Isa isa : {Isa::v2, Isa::v3, Isa::v4}) {
-    if (isa > machine_isa() || !attention_rows(isa)) continue;
+  for (Isa isa : machine_levels()) {
+    if (!attention_rows(isa)) continue;
     for (size_t length = 1; length < 3000; length += length < 70 ? 1 : 577) {
       std::vector<float> logits{0}, weights;
       while (logits.size() < length) logits.push_back(rng() % 2 ? logit(rng) : small(rng));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <vector>
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #include <cpuid.h>
@@ -15,7 +16,7 @@
 namespace shardproof::cpu {
 namespace {
 
-constexpr std::array names{"baseline",  "x86-64-v2",   "x86-64-v3",
+constexpr std::array names{"baseline",  "neon",        "x86-64-v2", "x86-64-v3",
                            "x86-64-v4", "avx512-bf16", "amx-bf16"};
 static_assert(names.size() == static_cast<size_t>(Isa::amx) + 1);
 
@@ -56,9 +57,20 @@ Isa detected() {
                   __builtin_cpu_supports("avx512cd");
   if (v4 && has_bf16()) return has_amx() ? Isa::amx : Isa::bf16;
   return v4 ? Isa::v4 : v3 ? Isa::v3 : v2 ? Isa::v2 : Isa::baseline;
+#elif defined(__aarch64__)
+  return Isa::neon;  // of every aarch64
 #else
   return Isa::baseline;
 #endif
+}
+
+/// Processors with `highest` have these below it.
+std::vector<Isa> levels_to(Isa highest) {
+  std::vector<Isa> all{Isa::baseline};
+  if (highest == Isa::neon) all.push_back(Isa::neon);
+  for (Isa each : {Isa::v2, Isa::v3, Isa::v4, Isa::bf16, Isa::amx})
+    if (each <= highest) all.push_back(each);
+  return all;
 }
 
 }  // namespace
@@ -71,10 +83,12 @@ std::optional<Isa> isa_of(std::string_view name) {
   return static_cast<Isa>(found - names.begin());
 }
 
-Isa machine_isa() {
-  static const Isa own = detected();
+std::span<const Isa> machine_levels() {
+  static const std::vector<Isa> own = levels_to(detected());
   return own;
 }
+
+Isa machine_isa() { return machine_levels().back(); }
 
 Isa isa() { return std::min(machine_isa(), limit().load(std::memory_order_relaxed)); }
 
