@@ -63,18 +63,23 @@ std::string type_of(const std::string& path, const std::string& text) {
 std::pair<const Row*, interchange::Numbers> row_of(const std::string& path,
                                                    const std::string& text) {
   const std::string type = type_of(path, text);
-  std::string why;
+  std::string why, unknown;
+  const auto add = [](std::string& to, const std::string& said) {
+    if (to.find(said) == std::string::npos) to += (to.empty() ? "" : "\n") + said;
+  };
   for (const Row& row : families) {
     if (type != row.model_type) continue;
     const auto mapping =
         interchange::Mapping::parse(*text_of(embedded_mappings(), row.mapping), row.mapping);
     try {
       return {&row, mapping.numbers_in(text, path)};
+    } catch (const interchange::UnknownKeyError& error) {
+      add(unknown, error.what());
     } catch (const FileError& error) {
-      const std::string said = error.what();
-      if (why.find(said) == std::string::npos) why += (why.empty() ? "" : "\n") + said;
+      add(why, error.what());
     }
   }
+  if (!unknown.empty()) throw FileError(unknown);  // the other models are further away
   if (!why.empty()) throw FileError(why);
   throw FileError(path + ": model_type is \"" + type + "\", and no model here is of that family; " +
                   "there are " + known_families());

@@ -265,6 +265,16 @@ TEST_F(Configurations, OfDeepSeekV2HaveALatentOfQueriesAndGroupsOrNeither) {
   }
 }
 
+/// Red if it says why the configuration is not that of another model of the family.
+TEST_F(Configurations, NameTheKeyThatNoModelKnows) {
+  const std::string published =
+      std::string(deepseek3) + R"(, "quantization_config": {"quant_method": "fp8"})";
+  const Result refused = check(published, {"--mesh", "d=128,t=8"});
+  EXPECT_EQ(refused.code, 3) << refused.out;
+  EXPECT_TRUE(refused.says("quantization_config is")) << refused.out;
+  EXPECT_FALSE(refused.says("q_lora_rank is")) << refused.out;
+}
+
 TEST_F(Configurations, OfDeepSeekV3MayHaveNoLatentOfQueries) {
   std::string moonlight = deepseek3;
   moonlight.replace(moonlight.find("1536"), 4, "null");

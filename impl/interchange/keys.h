@@ -15,6 +15,11 @@ struct KeyError : std::runtime_error {
   std::string key;  ///< "rope_scaling.factor"
 };
 
+/// A key that no model knows.
+struct UnknownKey : KeyError {
+  using KeyError::KeyError;
+};
+
 /// What a key that no part of a mapping reads does to the model's function.
 enum class Effect {
   none,

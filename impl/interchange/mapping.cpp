@@ -417,7 +417,7 @@ void Mapping::State::refuse_another(const Json& config) const {
   for (const Setting& setting : settings) refuse_another_value(setting, config);
 }
 
-/// Throws KeyError for the first key that is not understood.
+/// Throws UnknownKey for the first key that is not understood.
 void Mapping::State::note_unread(const Json& config, const std::string& around,
                                  std::vector<Note>& notes) const {
   for (const auto& [name, value] : config.items()) {
@@ -430,9 +430,9 @@ void Mapping::State::note_unread(const Json& config, const std::string& around,
     }
     const Effect effect = effect_of(key, value);
     if (effect == Effect::unknown)
-      throw KeyError(key, key + " is " + shown(value) +
-                              ", which the model does not have and which may change what is "
-                              "computed; remove the key if it does not");
+      throw UnknownKey(key, key + " is " + shown(value) +
+                                ", which the model does not have and which may change what is "
+                                "computed; remove the key if it does not");
     if (effect == Effect::training)
       notes.push_back({key, key + " is " + shown(value) +
                                 ": the model has no dropout, which changes training alone"});
@@ -500,6 +500,8 @@ Numbers Mapping::numbers_in(const std::string& text, const std::string& name) co
       for (const Note& each : state_->notes_on(config))
         numbers.notes.push_back(at(each.key, each.what));
       return numbers;
+    } catch (const UnknownKey& error) {
+      throw UnknownKeyError(at(error.key, error.what()));
     } catch (const KeyError& error) {
       throw FileError(at(error.key, error.what()));
     }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "impl/file_error.h"
 #include "impl/tensor/placement.h"
 #include "kernels/element.h"
 
@@ -17,6 +18,11 @@ struct Numbers {
   DimSizes sizes;
   std::map<Name, double> consts;
   std::vector<std::string> notes = {};  ///< what the configuration has and the model has not
+};
+
+/// The configuration is the model's, but for a key that may change what is computed.
+struct UnknownKeyError : FileError {
+  using FileError::FileError;
 };
 
 /// `C+P`: a dim of a foreign tensor that holds the entries of several leaves, one after the other.
@@ -55,8 +61,8 @@ class Mapping {
   const Pads& pads() const { return pads_; }
 
   /// The sizes and consts in `folder`'s config.json. Throws FileError, with the line, if it is of
-  /// another architecture, has a value that the model does not support, or a key that is not known
-  /// to leave the function as it is.
+  /// another architecture or has a value that the model does not support; UnknownKeyError if it has
+  /// a key that is not known to leave the function as it is.
   Numbers numbers(const std::filesystem::path& folder) const;
   /// The same from a config's text; `name` is used in messages.
   Numbers numbers_in(const std::string& config, const std::string& name) const;
