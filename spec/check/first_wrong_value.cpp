@@ -254,7 +254,6 @@ class LineSearch {
       add_suspect(found->own, search.suspects);
       search.read_by_suspects.clear();
     }
-    if (news) all_right_ = true;
     if (found && !of_a_loop(found->own)) search.likely = found->range;
     const auto repair = find_repair(search);
     const bool inside = found && repair && found->range.begin <= repair->range.begin &&
@@ -401,9 +400,7 @@ class LineSearch {
       const std::vector<double>& wanted = claimed.at(result_).data;
       const bool zero =
           std::all_of(wanted.begin(), wanted.end(), [](double x) { return std::abs(x) < 1e-9; });
-      for (size_t r = 0; all_right_ && r < claimed.size(); ++r)
-        if (!is_right(r)) return false;
-      return !zero && is_right(result_) && std::all_of(right_.begin(), right_.end(), is_right);
+      return !zero && is_right(result_);
     };
     try {
       if (!are_right(inputs_, claimed_)) return false;
@@ -545,7 +542,6 @@ class LineSearch {
     if (own == of_plan_.end()) return !arguments_.contains(v);
     const Values& values = own->second;
     const size_t count = std::min(count_of_blocks(v), values.size());
-    if (may_be_equal_by_chance(v)) named = Named::alike;
     return std::any_of(of_model_.begin(), of_model_.end(), [&](const auto& each) {
       if (named == Named::alike && !same_name(v, each.first)) return false;
       const Reordered reordered(program_, sizes_, type(v), type(each.first), blocks(v));
@@ -561,16 +557,6 @@ class LineSearch {
         }
       return false;
     });
-  }
-
-  /// Conditions have two values, and are equal to others by chance: where one holds everywhere at
-  /// these sizes, or the model has one of the same name, no other of the model stands for it.
-  bool may_be_equal_by_chance(const ValueAt& v) const {
-    if (type(v).dtype != Dtype::boolean) return false;
-    const std::vector<double>& data = of_plan_.at(v).at(0).data;
-    return std::equal(data.begin() + !data.empty(), data.end(), data.begin()) ||
-           std::any_of(of_model_.begin(), of_model_.end(),
-                       [&](const auto& each) { return same_name(v, each.first); });
   }
 
   void reach(const ValueAt& v) {
@@ -744,7 +730,6 @@ class LineSearch {
   std::set<ValueAt> begins_, ends_;       ///< of the carries of rings
   std::set<ValueAt> read_;                ///< in the body of a ring
   std::set<ValueAt> visited_, reached_;   ///< not in the model, on the way to the result
-  bool all_right_ = false;                ///< whether a change must make all results right
   Values elsewhere_, claimed_elsewhere_;  ///< other inputs, and the model's results there
   double of_a_run_, spent_ = 0, spent_on_repairs_ = 0;  ///< estimated seconds
 };

@@ -263,6 +263,21 @@ TEST(LinesOfErrors, AWrongLineOfABackwardIsReportedAtItself) {
     expect_own_line(backwards_of_norm_and_loss, change);
 }
 
+/// With `gh` for `gy` in its own line a right result would be wrong.
+TEST(LinesOfErrors, AChangeLeavesRightResultsRight) {
+  std::string text = backward_of_mlp;
+  text.replace(text.rfind("x, gh)"), 6, "x, gy)");
+  const std::vector<Diagnostic> errors = errors_of(text);
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].label, "the numbers are right with `gh` in place of `gy`");
+}
+
+TEST(LinesOfErrors, ATermLeftOutIsAddedInTheSumOfTheModel) {
+  std::string text = layer;
+  text.replace(text.rfind("r  = x + "), 9, "r  = ");
+  expect_fix(text, "E0403", "`(..) + x`");
+}
+
 /// Where |d| is |G|, a mean that is |d| times too large is the sum of the model.
 TEST(LinesOfErrors, TheSizeOfAnAxisThatIsTheSizeOfADim) {
   const char* const standardised = R"(

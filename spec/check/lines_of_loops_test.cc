@@ -220,6 +220,9 @@ plan sink_ring implements sink(q: f32[S/c K D], k v: f32[T/c K D], z: f32[K]) ->
   EXPECT_TRUE(lines_of_errors(sink).empty());
   expect_own_line(sink, {"full = den + extra", "full = den - extra"});
   expect_own_line(sink, {"full = den + extra", "full = den * extra"});
+  std::string product = sink;
+  product.replace(product.find("den + extra"), 11, "den * extra");
+  expect_fix(product, "E0403", "`+` in place of `*`");
 }
 
 /// Without the maximum each of several lines could be changed: none is said to be the one.
