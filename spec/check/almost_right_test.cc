@@ -26,6 +26,15 @@ TEST(AlmostRight, ThePatternOfAScalarGetsTheDims) {
                    "E0305", "name its dims, `B/d M {U_t} -> B/d M`");
 }
 
+TEST(AlmostRight, TheResultOfAPatternHasItsArrow) {
+  expect_fix(head +
+                 "fn g(x: f32[B M], w: f32[M F]) -> f32[B F] { return einsum(\"B M, M F -> B F\", "
+                 "x, w) }\n"
+                 "plan p implements g(x: f32[B/d M], w: f32[M F/t]) -> f32[B/d F/t] {\n"
+                 "    return einsum(\"B/d M, M F/t B/d F/t\", x, w)\n}\n",
+             "E0305", "after `->`");
+}
+
 TEST(AlmostRight, TheLastValueIsReturned) {
   expect_fix(body("y = x * 2"), "E0103", "return the last value");
 }

@@ -72,13 +72,33 @@ class PatternReader {
             ""};
   }
 
+  /// `B M, M F B F` for `B M, M F -> B F`: the last operand's dims are those of its type, and what
+  /// follows is the result.
+  std::optional<Fix> arrow() const {
+    if (site_.pattern->left.empty() || site_.args.empty()) return {};
+    const std::vector<syntax::SplitExpr>& words = site_.pattern->left.back().dims;
+    const ir::ValueId operand = site_.args.back().values.leaf;
+    if (operand == ir::no_value) return {};
+    const std::vector<Split>& dims = body_.type(operand).dims;
+    if (words.size() <= dims.size()) return {};
+    for (size_t i = 0; i < dims.size(); ++i)
+      if (!body_.world.program.same_dim(Dim{words[i].names}, dims[i].dim)) return {};
+    const SourceRange& first = words[dims.size()].range;
+    return Fix{"the result stands after `->`",
+               {{{first.file, first.begin, first.begin}, "-> "}},
+               false,
+               ""};
+  }
+
   bool sides(Right right) {
     const bool written = site_.pattern->right.has_value();
-    if (right == Right::required && !written)
-      body_
-          .error("E0305", site_.pattern_range,
-                 "the pattern of `" + site_.name + "` has no result: write `-> ...`")
-          .fixes.push_back(dims_of_operands_and_result());
+    if (right == Right::required && !written) {
+      Diagnostic& error =
+          body_.error("E0305", site_.pattern_range,
+                      "the pattern of `" + site_.name + "` has no result: write `-> ...`");
+      if (auto fix = arrow()) error.fixes.push_back(*std::move(fix));
+      error.fixes.push_back(dims_of_operands_and_result());
+    }
     if (right == Right::none && written)
       body_.error("E0305", site_.pattern_range, "the pattern of `" + site_.name + "` has no `->`");
     return right == Right::optional || written == (right == Right::required);
