@@ -559,17 +559,9 @@ class PlanChecker {
       if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
   }
 
-  /// Limits the number of derived backwards: each keeps a program with everything in the file.
-  bool has_room_for_a_backward() const {
-    constexpr size_t most_values = 500'000;
-    size_t values = 0;
-    for (const ir::Function& function : program().functions) values += function.values.size();
-    return (backwards_.size() + 1) * values <= most_values;
-  }
-
   void use_backward(SourceRange range, const ir::Grad& grad, PlanReport& report) {
     const auto at = std::pair{grad.function, grad.wrt};
-    if (!backwards_.count(at) && !has_room_for_a_backward()) {
+    if (!backwards_.count(at) && kept_.full()) {
       report.diagnostics.push_back(
           unknown("U0003", range, "not derived: the file has too many gradients for its length"));
       tell_what_is_known(report.diagnostics.back(), "types, layouts and collectives",
@@ -578,9 +570,11 @@ class PlanChecker {
       return;
     }
     std::shared_ptr<const CheckedBackward>& known = backwards_[at];
-    if (!known)
+    if (!known) {
       known = std::make_shared<const CheckedBackward>(check_backward(
           sources_, path_, {program(), types_}, grad.function, grad.wrt, reader_, options_));
+      kept_.add(*known);
+    }
     const CheckedBackward& backward = *known;
     const Name& name = program().functions[grad.function].name;
     const auto tell = [&](const char* code, const std::string& message) -> Diagnostic& {
@@ -673,6 +667,7 @@ class PlanChecker {
   const CheckOptions& options_;
   Resolved& resolved_;
   CheckedBackwards& backwards_;
+  KeptBackwards kept_;
   std::map<size_t, ir::Function>& written_;
   std::vector<std::vector<Type>>& types_;
   FileBudget budget_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "spec/check/needs.h"
 #include "spec/check/pasted.h"
 #include "spec/check/typing.h"
 #include "spec/grad/backward.h"
@@ -65,6 +66,47 @@ std::string root_text(const Sources& sources, const std::string& root) {
   return "";
 }
 
+/// The functions that `plan` and a text in its file need, at any depth.
+std::vector<bool> needed_by(const ir::Program& program, size_t plan, const std::string& text) {
+  const std::set<Name> named = names_in(text);
+  std::vector<bool> needed(program.functions.size(), false);
+  std::vector<size_t> open{plan};
+  for (size_t f = 0; f < needed.size(); ++f)
+    if (named.contains(program.functions[f].name)) open.push_back(f);
+  while (!open.empty()) {
+    const size_t f = open.back();
+    open.pop_back();
+    if (needed[f]) continue;
+    needed[f] = true;
+    const std::vector<size_t> more = may_need(program, program.functions[f]);
+    open.insert(open.end(), more.begin(), more.end());
+    if (const auto claim = program.functions[f].claim) open.push_back(*claim);
+  }
+  return needed;
+}
+
+/// The file of `plan` without functions that are not needed: only their line breaks stay, so that
+/// lines keep their numbers. Otherwise the backwards of n plans read n * n functions.
+std::string without_the_others(const SourceFile& file, const ir::Program& program, size_t plan,
+                               const std::vector<bool>& needed) {
+  const int32_t source = program.functions[plan].source;
+  std::map<uint32_t, uint32_t> kept, left_out;  // of instances with one text, all are kept
+  for (size_t f = 0; f < needed.size(); ++f)
+    if (const SourceRange& range = program.functions[f].range; range.file == source)
+      (needed[f] ? kept : left_out)[range.begin] = range.end;
+  std::string text;
+  uint32_t at = 0;
+  for (const auto& [begin, end] : left_out) {
+    if (kept.contains(begin)) continue;
+    text.append(file.text, at, begin - at);
+    text.append(
+        static_cast<size_t>(std::count(file.text.begin() + begin, file.text.begin() + end, '\n')),
+        '\n');
+    at = end;
+  }
+  return text.append(file.text, at);
+}
+
 }  // namespace
 
 const PlanReport* CheckedBackward::report() const {
@@ -96,7 +138,9 @@ CheckedBackward check_backward(const Sources& sources, const std::string& root,
   }
   if (file.path != root)
     result.needs = needed_in({root, root_text(sources, root)}, result.text, {file.path, file.text});
-  const std::string text = file.text + "\n" + result.text;
+  const std::string text =
+      without_the_others(file, typed.program, plan, needed_by(typed.program, plan, result.text)) +
+      "\n" + result.text;
   const FileReader with_backward = [&](const std::string& path) -> std::optional<std::string> {
     return path == file.path ? text : reader(path);
   };

@@ -7,12 +7,12 @@
 namespace shardproof {
 
 struct CheckedBackward {
-  Name name;                              ///< of the derived plan
-  std::string text;                       ///< its declarations
-  std::string needs;                      ///< declarations that these need outside their own file
-  std::string gathers_again;              ///< all_gathers of the forward that it repeats
-  std::optional<Diagnostic> refused;      ///< why it could not be derived
-  std::unique_ptr<Sources> sources;       ///< the plan's file with the text appended
+  Name name;                          ///< of the derived plan
+  std::string text;                   ///< its declarations
+  std::string needs;                  ///< declarations that these need outside their own file
+  std::string gathers_again;          ///< all_gathers of the forward that it repeats
+  std::optional<Diagnostic> refused;  ///< why it could not be derived
+  std::unique_ptr<Sources> sources;   ///< what it needs of the plan's file, and the text after it
   std::optional<CheckedProgram> checked;  ///< its only plan is the derived one
 
   /// Proved: the text has the dual types and computes the derivative of the model.
@@ -20,8 +20,8 @@ struct CheckedBackward {
   const PlanReport* report() const;  ///< null if nothing was derived or it is unreadable
 };
 
-/// Each derived backward keeps a program with all functions of its file: together those of
-/// thousands of plans do not fit into memory.
+/// Each derived backward keeps a program with the functions and imports that it needs: together
+/// those of thousands of plans do not fit into memory.
 class KeptBackwards {
  public:
   void add(const CheckedBackward& backward) {

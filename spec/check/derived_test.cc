@@ -1,6 +1,9 @@
 // The report of a step that cannot use a derived backward.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 #include "spec/check/check.h"
 #include "spec/check/derived.h"
 
@@ -67,21 +70,51 @@ TEST(DerivedBackward, SaysWhatTheFileDoesNotImport) {
   EXPECT_EQ(told.fixes[0].message, "import `InnerD` beside what it is a part of");
 }
 
+struct Backward {
+  CheckedProgram checked;
+  CheckedBackward backward;
+};
+
+/// Of the plan of that name in the file at `path`.
+Backward backward_of(const std::string& path, const Name& plan, const FileReader& reader,
+                     const CheckOptions& options) {
+  Sources sources;
+  CheckedProgram checked = check(sources, path, reader, options);
+  size_t found = 0;
+  for (size_t f = 0; f < checked.program().functions.size(); ++f)
+    if (checked.program().functions[f].name == plan) found = f;
+  CheckedBackward backward = check_backward(sources, path, {checked.program(), checked.types()},
+                                            found, {}, reader, options);
+  return {std::move(checked), std::move(backward)};
+}
+
+/// The backwards of n plans would else read n * n functions. Lines keep their numbers.
+TEST(DerivedBackward, IsCheckedBesideWhatItNeeds) {
+  const std::string others =
+      "fn other(x: f32[M]) -> f32[M] {\n    return x\n}\n"
+      "plan other_d implements other(x: f32[M/d]) -> f32[M/d] {\n    return x\n}\n";
+  const std::string own = std::string(model) + others;
+  const FileReader one = [&](const std::string&) { return std::optional(own); };
+  const auto [checked, backward] = backward_of("own.shard", "loss_d", one, {});
+  ASSERT_EQ(checked.program().functions.size(), 4u);
+  EXPECT_EQ(backward.verdict(), Verdict::proved);
+  std::set<Name> names;
+  for (const ir::Function& each : backward.checked->program().functions) names.insert(each.name);
+  EXPECT_EQ(names, (std::set<Name>{"loss", "loss_d", "loss_d_backward"}));
+  const ir::Function& derived =
+      backward.checked->program().functions.at(backward.report()->function);
+  const auto lines = static_cast<uint32_t>(std::count(own.begin(), own.end(), '\n'));
+  EXPECT_GT(backward.sources->locate(derived.source, derived.name_range.begin).line, lines);
+  const std::string& text = backward.sources->file(derived.source).text;
+  EXPECT_EQ(text.find("other"), text.npos);
+}
+
 /// What is printed for a plan of another file is pasted into the file that imports the plan.
 Verdict pasted(const std::string& path, const Name& plan, const FileReader& reader) {
-  Sources sources;
   CheckOptions options;
   options.fixes = false;
   options.patience = 20;
-  const CheckedProgram checked = check(sources, path, reader, options);
-  std::vector<std::vector<Type>> types;
-  size_t found = 0;
-  for (size_t f = 0; f < checked.program().functions.size(); ++f) {
-    types.push_back(checked.types(f));
-    if (checked.program().functions[f].name == plan) found = f;
-  }
-  const CheckedBackward backward =
-      check_backward(sources, path, {checked.program(), types}, found, {}, reader, options);
+  const CheckedBackward backward = backward_of(path, plan, reader, options).backward;
   const FileReader with_it = [&](const std::string& file) {
     auto text = reader(file);
     if (text && file == path) *text += "\n" + backward.needs + backward.text;

@@ -48,26 +48,6 @@ struct Declared {
   void add(const auto& named, const std::string& path) { from[named.name] = path; }
 };
 
-/// The names in a text, also those in patterns; not fields (`.ln`, `ln=`, `ln: `) and what is
-/// bound.
-std::set<Name> names_in(const std::string& text) {
-  std::set<Name> names;
-  for (size_t i = 0; i < text.size();) {
-    size_t end = i;
-    while (end < text.size() && in_word(text[end])) ++end;
-    if (end == i) {
-      ++i;
-      continue;
-    }
-    const size_t next = text.find_first_not_of(' ', end);
-    const bool bound = next != text.npos && (text[next] == ':' || text[next] == '=') &&
-                       text.compare(next, 2, "==") != 0;
-    if (!bound && (i == 0 || text[i - 1] != '.')) names.insert(text.substr(i, end - i));
-    i = end;
-  }
-  return names;
-}
-
 std::string text_of(const syntax::Declaration& declaration) {
   syntax::File file;
   file.declarations.push_back(declaration);
@@ -90,6 +70,24 @@ std::string missing_dims(const Declared& here, const Declared& there, std::set<N
 }
 
 }  // namespace
+
+std::set<Name> names_in(const std::string& text) {
+  std::set<Name> names;
+  for (size_t i = 0; i < text.size();) {
+    size_t end = i;
+    while (end < text.size() && in_word(text[end])) ++end;
+    if (end == i) {
+      ++i;
+      continue;
+    }
+    const size_t next = text.find_first_not_of(' ', end);
+    const bool bound = next != text.npos && (text[next] == ':' || text[next] == '=') &&
+                       text.compare(next, 2, "==") != 0;
+    if (!bound && (i == 0 || text[i - 1] != '.')) names.insert(text.substr(i, end - i));
+    i = end;
+  }
+  return names;
+}
 
 std::string needed_in(const TextOfFile& in, const std::string& text, const TextOfFile& own) {
   const Declared here(in), there(own), itself({own.path, text});

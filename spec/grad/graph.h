@@ -2,6 +2,7 @@
 // The derived text as a graph: expressions and loops that use each other. Unused nodes are not
 // written.
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -67,6 +68,12 @@ struct Defect {
   std::string message;
 };
 
+/// A value as `where(mask, value, 0)`, or, unless `where_true`, `where(mask, 0, value)`.
+struct Masked {
+  Ref mask, value;
+  bool where_true = true;
+};
+
 class Graph {
  public:
   explicit Graph(const ir::Program& program) : program(program), top{} {
@@ -78,6 +85,7 @@ class Graph {
   const ir::Program& program;
   ir::Program dims;  ///< no functions; the dims of the program and new names
   Block top;
+  std::map<Ref, Masked> masks;  ///< found so far; without a mask: the value has none
 
   Block* block(Block* parent);
   Ref parameter(Block& block, const Name& name, const Type& type);

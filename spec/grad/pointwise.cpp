@@ -1,5 +1,6 @@
 // Gradients of pointwise ops: those of spec/ir/pointwise.def as text. g is U if the operands are
 // copies; each gradient is linear in it.
+#include <algorithm>
 #include <functional>
 #include <optional>
 
@@ -62,26 +63,61 @@ bool adds(const ir::Op& op) {
   return binary && (binary->fn == ir::BinaryFn::add || binary->fn == ir::BinaryFn::sub);
 }
 
+/// Whether two masks can stand in one `and`: one of them has all dims.
+bool combine(const Type& a, const Type& b) {
+  const auto within = [](const Type& part, const Type& all) {
+    return std::all_of(part.dims.begin(), part.dims.end(), [&](const Split& split) {
+      return std::count(all.dims.begin(), all.dims.end(), split) > 0;
+    });
+  };
+  return within(a, b) || within(b, a);
+}
+
+/// g as `where(mask, value, 0)`: masks around masks are one, or each gradient below n of them would
+/// repeat all n. No mask: g has none.
+Masked masked(Graph& graph, Ref g) {
+  const auto known = graph.masks.find(g);
+  if (known != graph.masks.end()) return known->second;
+  const auto* op = std::get_if<ir::Op>(&g.node->op);
+  if (!op) return {};
+  const std::vector<Ref> parts = g.node->operands;
+  Emit e(graph, *g.node->block);
+  Masked made;
+  const auto scalar = [&](size_t k) { return type_of(parts[k]).dims.empty(); };
+  for (size_t i = 0; i < parts.size() && !made.mask; ++i)
+    if (scales(*op, i, scalar) && !scalar(i)) {
+      made = masked(graph, parts[i]);
+      if (!made.mask) continue;
+      std::vector<Ref> scaled = parts;
+      scaled[i] = made.value;
+      made.value = e.op(*op, scaled);
+    }
+  if (std::holds_alternative<ir::Where>(*op)) {
+    const bool then = is_zero(parts[2]);
+    const Ref kept = parts[then ? 1 : 2];
+    if (is_zero(parts[then ? 2 : 1]) && type_of(kept).dims == type_of(g).dims) {
+      made = {parts[0], kept, then};
+      const Masked inner = masked(graph, kept);
+      if (inner.mask && combine(type_of(made.mask), type_of(inner.mask))) {
+        const auto holds = [&](const Masked& m) {
+          return m.where_true ? m.mask : e.unary(ir::UnaryFn::logical_not, m.mask);
+        };
+        const Ref outer = holds(made);
+        made = {e.binary(ir::BinaryFn::logical_and, outer, holds(inner)), inner.value, true};
+      }
+    }
+  }
+  return graph.masks[g] = made;
+}
+
 /// What `make` gives for g, in which it is linear. For `where(c, h, 0)`: `where(c, make(h), 0)`,
 /// which is zero where c is false even where the derivative overflows. No value if g has no mask.
 std::optional<Ref> under_mask(Emit& e, Ref g, const std::function<Ref(Ref)>& make) {
-  const auto* op = std::get_if<ir::Op>(&g.node->op);
-  if (!op) return {};
-  std::vector<Ref> parts = g.node->operands;
-  const auto with = [&](size_t i, Ref part) {
-    parts[i] = part;
-    return e.op(*op, parts);
-  };
-  const auto scalar = [&](size_t k) { return type_of(parts[k]).dims.empty(); };
-  for (size_t i = 0; i < parts.size(); ++i)
-    if (scales(*op, i, scalar) && !scalar(i))
-      return under_mask(e, parts[i], [&](Ref h) { return make(with(i, h)); });
-  if (!std::holds_alternative<ir::Where>(*op)) return {};
-  const size_t kept = is_zero(parts[2]) ? 1 : 2;
-  const Ref h = parts[kept];
-  if (!is_zero(parts[3 - kept]) || type_of(h).dims != type_of(g).dims) return {};
-  const auto made = under_mask(e, h, make);
-  return with(kept, made ? *made : make(h));
+  const Masked m = masked(e.graph, g);
+  if (!m.mask) return {};
+  const auto inside = under_mask(e, m.value, make);  // a mask of other dims
+  const Ref made = inside ? *inside : make(m.value), zero = e.number("0");
+  return m.where_true ? e.where(m.mask, made, zero) : e.where(m.mask, zero, made);
 }
 
 /// The gradient of operand i, given that of the result.

@@ -213,8 +213,9 @@ bool Writer::stays_inside(const Node& node, const Text& text) const {
   return uses_.at({const_cast<Node*>(&node), 0}) == 1 && text.text.size() <= longest_inside;
 }
 
-/// A name for what has none: the op and what it is of.
-Name Writer::hint(const Node& node) const {
+/// A name for what has none: the op and what it is of. What is of a value with such a name itself
+/// is named for the same value: names in a long sum would grow with each term.
+Name Writer::hint(const Node& node) {
   if (!node.hint.empty() && node.hint != "g_") return node.hint;
   Name name = "v";
   if (auto* call = std::get_if<CallText>(&node.op)) name = call->function;
@@ -222,10 +223,16 @@ Name Writer::hint(const Node& node) const {
     const std::string word = ir::name_of(*op);
     if (std::isalpha(static_cast<unsigned char>(word[0]))) name = word;
   }
+  Name& of = named_for_[&node];
+  of = "v";
   for (Ref operand : node.operands)
-    if (auto known = names_.find(operand); known != names_.end())
-      return name + "_" + known->second.substr(0, known->second.find('.'));
-  return name + "_v";
+    if (auto known = names_.find(operand); known != names_.end()) {
+      const auto made = named_for_.find(operand.node);
+      of = made != named_for_.end() ? made->second
+                                    : known->second.substr(0, known->second.find('.'));
+      break;
+    }
+  return name + "_" + of;
 }
 
 void Writer::bind(Node& node, const std::string& text, int indent, std::string& out) {

@@ -59,7 +59,7 @@ class Writer {
   bool loosen(const Node& node, int indent, std::string& out);
   bool stays_inside(const Node& node, const Text& text) const;
   void bind(Node& node, const std::string& text, int indent, std::string& out);
-  Name hint(const Node& node) const;
+  Name hint(const Node& node);
   Text expression(Ref ref);
   Text render(const Node& node);
   Text render(const ir::Op& op, const Node& node);
@@ -89,6 +89,7 @@ class Writer {
   std::set<const Node*> live_, placed_;
   std::map<const Node*, Text> nested_;
   std::map<Ref, Name> names_;
+  std::map<const Node*, Name> named_for_;  ///< of names that `hint` made: the value without the ops
   std::vector<Stack> stacks_;
   DualText dual_text_;
   const Result* result_ = nullptr;  ///< the one that is being written
