@@ -158,6 +158,60 @@ void cross_entropy_grad(const CrossEntropyGrad& op, void* const* outputs,
   }
 }
 
+/// cos and sin of the angles `pos * rate[i]`. Highway's are made for angles up to 39000.
+void turns(float pos, const float* rate, int64_t n, float* cosines, float* sines) {
+  for_each_vector(n, [=](auto d, int64_t i) HWY_ATTR {
+    const auto angle = hn::Mul(hn::Set(d, pos), hn::LoadU(d, rate + i));
+    if (hn::AllTrue(d, hn::Lt(hn::Abs(angle), hn::Set(d, 39000.0f)))) {
+      hn::StoreU(hn::Cos(d, angle), d, cosines + i);
+      hn::StoreU(hn::Sin(d, angle), d, sines + i);
+      return;
+    }
+    for (int64_t k = i; k < i + static_cast<int64_t>(hn::Lanes(d)); ++k) {
+      cosines[k] = std::cos(pos * rate[k]);
+      sines[k] = std::sin(pos * rate[k]);
+    }
+  });
+}
+
+template <class T>
+HWY_INLINE void turn(T* to, const T* x, int64_t half, const float* cosines, const float* sines) {
+  for_each_vector(half, [=](auto d, int64_t i) HWY_ATTR {
+    const auto c = hn::LoadU(d, cosines + i), s = hn::LoadU(d, sines + i);
+    const auto x1 = loaded(d, x + i), x2 = loaded(d, x + half + i);
+    stored(d, hn::Sub(hn::Mul(x1, c), hn::Mul(x2, s)), to + i);
+    stored(d, hn::Add(hn::Mul(x2, c), hn::Mul(x1, s)), to + half + i);
+  });
+}
+
+template <class T>
+void rope_of(const Rope& op, int64_t first, int64_t count, T* to, const void* const* inputs) {
+  const int64_t half = op.width / 2;
+  const auto* x = static_cast<const T*>(inputs[0]);
+  const auto* pos = static_cast<const int32_t*>(inputs[1]);
+  const void* const* next = inputs + 2;
+  const float rate = -2.0f * std::log(scalar(op.base, next)) / static_cast<float>(op.width);
+  std::vector<float> memory(static_cast<size_t>(3 * half));
+  float *const rates = memory.data(), *const cosines = rates + half, *const sines = cosines + half;
+  for (int64_t i = 0; i < half; ++i) rates[i] = std::exp(static_cast<float>(i) * rate);
+  for (int64_t position = first; position < first + count; ++position) {
+    const auto angle = static_cast<float>(pos[position]);
+    turns(op.inverse ? -angle : angle, rates, half, cosines, sines);
+    for (int64_t outer = 0; outer < op.outer; ++outer) {
+      const int64_t at = (outer * op.positions + position) * op.inner;
+      for (int64_t i = at * op.width; i < (at + op.inner) * op.width; i += op.width)
+        turn(to + i, x + i, half, cosines, sines);
+    }
+  }
+}
+
+void rope(const Rope& op, int64_t first, int64_t count, void* out, const void* const* inputs) {
+  if (op.element == Element::bf16)
+    rope_of(op, first, count, static_cast<uint16_t*>(out), inputs);
+  else
+    rope_of(op, first, count, static_cast<float*>(out), inputs);
+}
+
 struct AdamWFactors {
   float b1, b2, lr, decay, eps, scale, by_m, by_v;
 };
@@ -232,6 +286,7 @@ double sum_squares(const SumSquares& op, const void* x) {
                                             norm_grad<true, LayerNormGrad>,
                                             cross_entropy,
                                             cross_entropy_grad,
+                                            rope,
                                             adamw,
                                             sum_squares};
 
@@ -273,6 +328,10 @@ struct Run {
   bool operator()(const CrossEntropyGrad& op) const {
     return by_rows(kernels->cross_entropy_grad, op, row_of(op),
                    {sizeof(float), row_of(op), sizeof(int32_t)});
+  }
+  bool operator()(const Rope& op) const {
+    if (outputs) rope_in_pieces(op);
+    return true;
   }
   bool operator()(const AdamW& op) const {
     if (outputs) adamw_in_pieces(op);
@@ -325,6 +384,16 @@ struct Run {
       kernel(some, &to, from);
     });
     return true;
+  }
+
+  /// Threads share the positions.
+  void rope_in_pieces(const Rope& op) const {
+    const int64_t each = std::max<int64_t>(op.outer * op.inner * op.width, 1);
+    const int64_t positions = std::max<int64_t>((1 << 15) / each, 1);
+    in_pieces((op.positions + positions - 1) / positions, [&](int64_t piece) {
+      const int64_t first = piece * positions;
+      kernels->rope(op, first, std::min(positions, op.positions - first), outputs[0], inputs);
+    });
   }
 
   /// The pieces' sums are added in their order.

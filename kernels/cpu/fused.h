@@ -18,6 +18,8 @@ struct FusedKernels {
   void (*cross_entropy)(const CrossEntropy&, void* const* outputs, const void* const* inputs);
   void (*cross_entropy_grad)(const CrossEntropyGrad&, void* const* outputs,
                              const void* const* inputs);
+  /// Of `count` positions from `first` on.
+  void (*rope)(const Rope&, int64_t first, int64_t count, void* out, const void* const* inputs);
   void (*adamw)(const AdamW&, void* const* outputs, const void* const* inputs);
   double (*sum_squares)(const SumSquares&, const void* x);
 };

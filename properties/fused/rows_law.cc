@@ -118,7 +118,8 @@ RC_GTEST_PROP(FusedRows, Rope, ()) {
                 {{"B", b}, {"L", l}, {"H", h}, {"D", d}});
   auto rng = drawn.rng;
   fn.draw_floats(rng, drawn.magnitude);
-  fn.draw(1, [&] { return static_cast<double>(rng() % 100); });
+  const uint64_t positions = *rc::gen::element<uint64_t>(100, 2000000000);
+  fn.draw(1, [&] { return static_cast<double>(rng() % positions); });
   fn.draw(2, [&] { return 10000.0; });
   expect_same(fn, Rope{b, l, h, d, drawn.x(), inverse, fn.scalar(2, drawn.scalar_is_input)});
 }
