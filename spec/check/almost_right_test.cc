@@ -35,8 +35,103 @@ TEST(AlmostRight, TheResultOfAPatternHasItsArrow) {
              "E0305", "after `->`");
 }
 
+TEST(AlmostRight, ACommaIsMissing) {
+  expect_fix(body("return maximum(x 2.0)"), "E0002", "a comma separates the arguments");
+  expect_fix(body("return sum(\"B M F -> B M\" expand(\"B M -> B M F\", x))"), "E0002",
+             "a comma separates the arguments");
+  expect_fix(
+      head +
+          "fn g(x: f32[B M], w: f32[M F]) -> f32[B F] { return einsum(\"B M M F -> B F\", x, "
+          "w) }\n",
+      "E0103", "with a comma between them");
+  expect_fix(head +
+                 "fn g(x: f32[B M]) -> (y: f32[B M], z: f32[B M]) { return x, 2 * x }\n"
+                 "fn f(x: f32[B M]) -> f32[B M] {\n    y z = g(x)\n    return y + z\n}\n",
+             "E0002", "a comma separates the names");
+}
+
+TEST(AlmostRight, AnArrowIsMissing) {
+  const std::string g = "fn g(x: f32[B M]) -> f32[M] { return sum(\"B M -> M\", x) }\n";
+  const std::string local = "sum(\"B/d M -> M {U_d}\", x)";
+  for (const std::string pattern : {"M {U_d} M", "M {U_d}"})
+    expect_fix(head + g +
+                   "plan p implements g(x: f32[B/d M]) -> f32[M] {\n    return all_reduce(\"" +
+                   pattern + "\", " + local + ")\n}\n",
+               pattern.ends_with('M') ? "E0006" : "E0305", "the result stands after `->`");
+}
+
+TEST(AlmostRight, AnotherValueIsMeant) {
+  const std::string model =
+      "record R { a: f32[M F] b: f32[F M] }\nlayout L of R { a: f32[M F/t] b: f32[F/t M] }\n"
+      "fn g(x: f32[B M], r: R) -> f32[B M] {\n"
+      "    h = einsum(\"B M, M F -> B F\", x, r.a)\n"
+      "    return einsum(\"B F, F M -> B M\", h, r.b)\n}\n";
+  const auto text = [&](const std::string& h, const std::string& weight) {
+    return head + model +
+           "plan p implements g(x: f32[B M], r: L) -> f32[B M]{U_t} {\n"
+           "    h = einsum(\"B M, M F/t -> B F/t\", x, r.a)\n"
+           "    return einsum(\"B F/t, F/t M -> B M {U_t}\", " +
+           h + ", " + weight + ")\n}\n";
+  };
+  expect_fix(text("h", "r.a"), "E0305", "did you mean `r.b`?");
+  expect_fix(text("x", "r.b"), "E0305", "did you mean `h`?");
+}
+
+TEST(AlmostRight, TheCarriesHaveTheirOrder) {
+  expect_first_fix(head +
+                       "fn g(x: f32[B M]) -> f32[M] { return sum(\"B M -> M\", x) }\n"
+                       "plan p implements g(x: f32[B M]) -> f32[M] {\n"
+                       "    s, _k = scan n in B, c: f32[M] = zeros(f32[M]), k: f32[] = 0 {\n"
+                       "        next k + 1, c + x[n]\n    }\n    return s\n}\n",
+                   "E0304", "in their order");
+}
+
+TEST(AlmostRight, ALoopGoesOverTheDimOfItsEntries) {
+  expect_fix(body("s = scan n in F, c: f32[M] = zeros(f32[M]) { next c + x[n] }\n"
+                  "    return x + expand(\"M -> B M\", s)"),
+             "E0305", "let the loop go over `B`");
+}
+
+TEST(AlmostRight, ACastIsMissingWhereTheValueIsComputed) {
+  const std::string products =
+      "    a = einsum(\"B/d M, M F -> B/d F\", n, w)\n"
+      "    return a * einsum(\"B/d M, M F -> B/d F\", n, 2 * w)\n}\n";
+  const std::string g =
+      "fn g(x: f32[B M], w: f32[M F]) -> f32[B F] {\n"
+      "    a = einsum(\"B M, M F -> B F\", 2 * x, w)\n"
+      "    return a * einsum(\"B M, M F -> B F\", 2 * x, 2 * w)\n}\n";
+  expect_first_fix(head + g +
+                       "plan p implements g(x: f32[B/d M], w: bf16[M F]) -> bf16[B/d F] {\n"
+                       "    n = 2 * x\n" +
+                       products,
+                   "E0104", "cast `n` where it is computed");
+}
+
+TEST(AlmostRight, TheHeadOfAPlanHasTheAxesOfItsBodyAndItsCallers) {
+  const std::string model =
+      "fn g(x: f32[B M]) -> f32[M] { return sum(\"B M -> M\", x) }\n"
+      "fn f(x: f32[B M]) -> f32[M] { return 2 * g(x) }\n";
+  const auto text = [&](const std::string& param, const std::string& result) {
+    return head + model + "plan q implements g(x: " + param + ") -> " + result +
+           " {\n    return psum_scatter(\"M {U_d} -> M/d\", sum(\"B/d M -> M {U_d}\", x))\n}\n"
+           "plan p implements f(x: f32[B/d M]) -> f32[M/d] { return 2 * q(x) }\n";
+  };
+  for (const std::string wrong : {"f32[B/t M]", "f32[B M]", "f32[B M/d]"}) {
+    const std::vector<Diagnostic> errors = errors_of(text(wrong, "f32[M/d]"));
+    ASSERT_EQ(errors.size(), 2u) << wrong;
+    ASSERT_EQ(errors[0].fixes.size(), 1u) << wrong;
+    EXPECT_EQ(errors[0].fixes[0].message, "declare `x` as `f32[B/d M]`");
+    EXPECT_TRUE(errors[0].fixes[0].checked);
+    EXPECT_THAT(errors[1].fixes.at(0).message, HasSubstr("clears this too"));
+  }
+  expect_first_fix(text("f32[B/d M]", "f32[M/t]"), "E0302", "state the value's type, `f32[M/d]`");
+  expect_first_fix(text("f32[B/d M/d]", "f32[M/d]"), "E0110", "leave out `/d`");
+  expect_first_fix(text("f32[B/d M]{U_d}", "f32[M/d]"), "E0110", "leave out `{U_d}`");
+}
+
 TEST(AlmostRight, TheLastValueIsReturned) {
   expect_fix(body("y = x * 2"), "E0103", "return the last value");
+  expect_fix(body("x * 2 + x"), "E0002", "return the value");
 }
 
 const std::string model =

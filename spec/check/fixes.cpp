@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "spec/check/fixes_of_head.h"
 #include "spec/check/fixes_of_origin.h"
 #include "spec/check/library_pattern.h"
 #include "spec/check/record_argument.h"
@@ -211,20 +212,21 @@ std::vector<Fix> make_fixes(const Sources& sources, const ir::Program& program, 
   const ir::Function& plan = program.functions.at(function);
   std::vector<Fix> fixes = fixes_of_library_pattern(sources, plan, types, refused);
   std::vector<Fix> of_op = fixes_of_op(sources, refused);
-  const std::vector<Fix> of_result = fixes_of_result(sources, program, plan, types, refused);
+  const std::vector<Fix> of_loss = fixes_of_copied_loss(sources, program, plan, refused);
+  const std::vector<Fix> of_head = fixes_of_head(sources, plan, types, refused);
   // Their edits do what the words of the op say.
-  if (!fixes.empty() || (refused.diagnostic.code == "E0218" && !of_result.empty()))
+  if (!fixes.empty() || !of_loss.empty())
     std::erase_if(of_op, [](const Fix& fix) { return fix.edits.empty(); });
   // A loss that is reduced to a copy counts often in its gradient.
-  if (!of_result.empty() && refused.diagnostic.code == "E0302" &&
+  if (!of_head.empty() && refused.diagnostic.code == "E0302" &&
       is_differentiated(program, function))
     of_op.clear();
   for (const std::vector<Fix>& more :
        {fixes_of_plain_copy(sources, plan, refused),
-        fixes_of_record_parameter(sources, plan, refused), of_op, of_result,
+        fixes_of_record_parameter(sources, plan, refused), of_op, of_loss,
         reduced_alike(sources, program, plan, refused),
         fixes_of_record_argument(sources, plan, refused),
-        fixes_of_unreduced_origin(sources, program, plan, types, refused)})
+        fixes_of_unreduced_origin(sources, program, plan, types, refused), of_head})
     fixes.insert(fixes.end(), more.begin(), more.end());
   if (auto fix = alike_parameter(sources, plan, refused)) fixes.push_back(*std::move(fix));
   return fixes;

@@ -158,10 +158,10 @@ TEST(NewcomerMistakes, WordsThatHaveNoOneEdit) {
   expect_help(head + "fn f(x: [W]) -> f32[] { return 1 }\n", "E0002", "as in `W[N]`");
   expect_help(head + "fn f(x: f32[B M]) -> f32[M] { return sum(\"... M -> M\", x) }\n", "E0110",
               "name each dim");
-  expect_help(head +
-                  "fn f(x: f32[B M]) -> f32[B M] { return x }\n"
-                  "plan p implements f(x: f32[B/d M]{U_d}) -> f32[B/d M] { return x }\n",
-              "E0110", "leave out one of the two");
+  expect_fix(head +
+                 "fn f(x: f32[B M]) -> f32[B M] { return x }\n"
+                 "plan p implements f(x: f32[B/d M]{U_d}) -> f32[B/d M] { return x }\n",
+             "E0110", "leave out `{U_d}`");
 }
 
 TEST(NewcomerMistakes, ASumBesideACopyThatIsUsedAlikeIsReducedToOne) {

@@ -31,6 +31,35 @@ TEST(OtherLanguages, AReductionOverDevicesNamesWhatIsUnreduced) {
              "E0101", "all_reduce(\"M {Max_t} -> M\", ");
 }
 
+TEST(OtherLanguages, AGatherOverDevicesNamesWhatEachHas) {
+  const std::string model = "einsum(\"B M, M F -> B F\", x, w)";
+  for (const std::string call : {"all_gather(w)", "all_gather(w, \"t\")", "all_gather(w, axis=t)"})
+    expect_fix(plan(model, "B F", columns, "B F]",
+                    "g = " + call + "\n    return einsum(\"B M, M F -> B F\", x, g)"),
+               "E0103", "`all_gather(\"M F/t -> M F\", w)`");
+  expect_fix(
+      plan(model, "B F", inner, "B F/t]",
+           "h = einsum(\"B M/t, M/t F -> B F {U_t}\", x, w)\n    return reduce_scatter(h, \"t\")"),
+      "E0103", "`psum_scatter(\"B F {U_t} -> B F/t\", h)`");
+}
+
+TEST(OtherLanguages, AScanGoesOverADim) {
+  for (const std::string loop : {"scan n in range(B)", "scan n in 0..B", "scan n in 0 .. |B|",
+                                 "for n in range(B)", "for n in B"})
+    expect_fix(plan("sum(\"B M -> M\", x)", "M", "x: f32[B M], w: f32[M F]", "M]",
+                    "s = " + loop +
+                        ", c: f32[M] = 0 * sum(\"B M -> M\", x) { next c + x[n] }\n    return s"),
+               "E0002", loop.starts_with("for") ? "a loop is" : "a scan goes over a dim");
+}
+
+TEST(OtherLanguages, ANameIsAssignedOnce) {
+  for (const std::string line : {"y := 2 * x", "y <- 2 * x", "y == 2 * x", "y 2 * x"})
+    expect_fix(plan("2 * x", "B M", rows, "B/d M]", line + "\n    return y"), "E0002",
+               "to name a value, write `=`");
+  expect_fix(plan("x * (2 + x)", "B M", rows, "B/d M]", "x *= 2 + x\n    return x"), "E0002",
+             "a name of its own");
+}
+
 TEST(OtherLanguages, ADtypeHasOneName) {
   const std::string copy = "mesh t\ndim B\nfn f(x: f32[B]) -> f32[B] { return x }\n";
   expect_first_fix(copy + "plan p implements f(x: float32[B/t]) -> f32[B/t] { return x }\n",
@@ -39,6 +68,13 @@ TEST(OtherLanguages, ADtypeHasOneName) {
     EXPECT_FALSE(
         errors_of(copy + "fn g(x: f32[B]) -> f32[B] { return " + name + "(x) }\n")[0].fixes.empty())
         << name;
+}
+
+TEST(OtherLanguages, TheDimsOfATypeStandInBrackets) {
+  for (const std::string type : {"f32(B/t)", "f32<B/t>", "f32{B/t}"})
+    expect_fix("mesh t\ndim B\nfn f(x: f32[B]) -> f32[B] { return x }\nplan p implements f(x: " +
+                   type + ") -> f32[B/t] { return x }\n",
+               "E0002", "stand in brackets");
 }
 
 TEST(OtherLanguages, ACommentBeginsWithAHash) {
@@ -81,6 +117,18 @@ TEST(OtherLanguages, AProductOfMatricesIsAnEinsum) {
                   "h = einsum(\"B M, M F/t -> B F/t\", x, w)\n    return einsum(\"B F/t, F/t M -> "
                   "B M {U_t}\", h, w.T)"),
              "E0109", "rearrange(\"M F/t -> F/t M\", w)");
+  expect_fix(plan("einsum(\"B F, M F -> B M\", " + model + ", w)", "B M", columns, "B M]{U_t}",
+                  "h = einsum(\"B M, M F/t -> B F/t\", x, w)\n    return einsum(\"B F/t, M F/t -> "
+                  "B M {U_t}\", h, w.T)"),
+             "E0109", "leave out `.T`");
+  expect_fix(plan("einsum(\"B F, M F -> B M\", relu(" + model + "), w)", "B M", columns,
+                  "B M]{U_t}", "return relu(x @ w) @ w"),
+             "E0005", "relu(einsum(\"B M, M F/t -> B F/t\", x, w)), w)`");
+  expect_fix(
+      "mesh t\ndim B M F\nrecord R { w: f32[M F] }\nlayout L of R { w: f32[M F/t] }\n"
+      "fn f(x: f32[B M], r: R) -> f32[B F] { return einsum(\"B M, M F -> B F\", x, r.w) }\n"
+      "plan p implements f(x: f32[B M], r: L) -> f32[B F/t] { return x @ r.w }\n",
+      "E0005", "is an `einsum`");
   expect_help(plan(model, "B F", rows, "B/d F]", "return w @ x"), "E0005", "is an `einsum`");
 }
 

@@ -2,28 +2,12 @@
 
 #include <algorithm>
 
+#include "spec/check/fixes_of_head.h"
 #include "spec/ir/walk.h"
 #include "spec/rules/words.h"
 
 namespace shardproof {
 namespace {
-
-/// The type of the only result, as written: `f32[]{U_d}` in `-> f32[]{U_d} {`.
-std::optional<SourceRange> written_result(const Sources& sources, const ir::Function& plan) {
-  if (plan.results.size() != 1 || plan.name_range.file < 0) return std::nullopt;
-  const SourceRange rest{plan.name_range.file, plan.name_range.end, plan.range.end};
-  const std::string_view text = sources.text(rest);
-  const size_t arrow = text.find(") -> ");
-  if (arrow == text.npos) return std::nullopt;
-  const size_t begin = arrow + std::string_view(") -> ").size();
-  size_t end = text.find_first_of("](", begin);
-  if (end == text.npos || text[end] == '(') return std::nullopt;
-  const size_t next = text.find_first_not_of(' ', ++end);
-  for (const char* mark : {"{U_", "{I_", "{Max_"})
-    if (next != text.npos && text.substr(next).starts_with(mark)) end = text.find('}', next) + 1;
-  return SourceRange{rest.file, rest.begin + static_cast<uint32_t>(begin),
-                     rest.begin + static_cast<uint32_t>(end)};
-}
 
 std::optional<SourceRange> returned_expression(const Sources& sources, const ir::Function& plan) {
   constexpr std::string_view word = "return ";
@@ -53,7 +37,7 @@ const ir::Function* differentiated(const ir::Program& program, const ir::Functio
 
 std::vector<Fix> counted_once(const Sources& sources, const ir::Program& program,
                               const ir::Function& loss) {
-  const auto type = written_result(sources, loss), value = returned_expression(sources, loss);
+  const auto type = only_result_type(sources, loss), value = returned_expression(sources, loss);
   if (!type || !value) return {};
   const Type& copy = loss.results[0];
   Type once = copy;
@@ -72,25 +56,6 @@ std::vector<Fix> counted_once(const Sources& sources, const ir::Program& program
   return fixes;
 }
 
-std::vector<Fix> said_in_type(const Sources& sources, const ir::Function& plan,
-                              const std::vector<Type>& types) {
-  if (plan.returned.size() != 1) return {};
-  const Type& have = types.at(plan.returned[0]);
-  const auto written = written_result(sources, plan);
-  if (!written || !is_float(have.dtype)) return {};
-  const Type& stated = plan.results[0];
-  const bool alike = std::any_of(stated.marks.begin(), stated.marks.end(), [&](const auto& each) {
-    return each.second == Mark::I && rules::state(have, each.first) == rules::State::R;
-  });
-  const bool loss = have.dims.empty() && !have.marks.empty();
-  if (!loss && !alike) return {};
-  return {{loss ? "the loss of a training step stays a sum: say so in the result's type"
-                : "state the value's type, `" + to_string(have) + "`",
-           {{*written, to_string(have)}},
-           false,
-           ""}};
-}
-
 }  // namespace
 
 bool is_differentiated(const ir::Program& program, size_t function) {
@@ -103,18 +68,11 @@ bool is_differentiated(const ir::Program& program, size_t function) {
   return found;
 }
 
-std::vector<Fix> fixes_of_result(const Sources& sources, const ir::Program& program,
-                                 const ir::Function& plan, const std::vector<Type>& types,
-                                 const RefusedOp& refused) {
-  const Diagnostic& told = refused.diagnostic;
-  if (told.code == "E0218") {
-    const ir::Function* loss = differentiated(program, plan, told.range);
-    return loss ? counted_once(sources, program, *loss) : std::vector<Fix>{};
-  }
-  const SourceRange& end = plan.return_range;
-  const bool returned = told.code == "E0302" && !refused.instr && told.range.file == end.file &&
-                        told.range.begin >= end.begin && told.range.end <= end.end;
-  return returned ? said_in_type(sources, plan, types) : std::vector<Fix>{};
+std::vector<Fix> fixes_of_copied_loss(const Sources& sources, const ir::Program& program,
+                                      const ir::Function& plan, const RefusedOp& refused) {
+  if (refused.diagnostic.code != "E0218") return {};
+  const ir::Function* loss = differentiated(program, plan, refused.diagnostic.range);
+  return loss ? counted_once(sources, program, *loss) : std::vector<Fix>{};
 }
 
 }  // namespace shardproof

@@ -5,10 +5,9 @@
 namespace shardproof {
 
 /// For a loss that is a copy on some axes and whose gradient is taken (E0218): it is counted once.
-/// For a scalar result that is unreduced (E0302): its type says so. Empty for other refusals.
-std::vector<Fix> fixes_of_result(const Sources& sources, const ir::Program& program,
-                                 const ir::Function& plan, const std::vector<Type>& types,
-                                 const RefusedOp& refused);
+/// Empty for other refusals.
+std::vector<Fix> fixes_of_copied_loss(const Sources& sources, const ir::Program& program,
+                                      const ir::Function& plan, const RefusedOp& refused);
 
 /// Whether a plan of the program takes the gradient of this one.
 bool is_differentiated(const ir::Program& program, size_t function);

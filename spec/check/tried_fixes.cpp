@@ -1,7 +1,9 @@
 #include "spec/check/tried_fixes.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "spec/check/as_the_model.h"
 #include "spec/check/fixes.h"
@@ -127,30 +129,26 @@ class FixTrial {
  public:
   FixTrial(const TriedFile& file, const std::vector<PlanReport>& plans,
            const std::vector<Diagnostic>& of_file, FileBudget& budget)
-      : file_(file), plans_(plans), of_file_(of_file), budget_(budget), once_(budget.spent()) {}
+      : file_(file), plans_(plans), of_file_(of_file), budget_(budget), once_(budget.spent()) {
+    for (const PlanReport& each : plans) all_own_ += own_errors(each);
+  }
 
   /// `plan` is null for an error of the file.
   AfterEdit run(const Diagnostic& diagnostic, const PlanReport* plan,
                 const std::vector<Edit>& edits, NextTexts* next = nullptr) {
-    if (edits[0].range.file < 0 || budget_.fixes + once_ > FileBudget::of_fixes)
-      return AfterEdit::no_help;
+    if (edits[0].range.file < 0 || !within_budget()) return AfterEdit::no_help;
     const FileBudget::Part part(budget_, budget_.fixes);
-    const SourceFile& file = file_.sources.file(edits[0].range.file);
-    const std::string edited = apply_edits(file.text, edits[0].range.file, edits);
-    const FileReader reader = [&](const std::string& path) -> std::optional<std::string> {
-      return path == file.path ? edited : file_.reader(path);
-    };
-    CheckOptions options = file_.options;
-    options.fixes = false;
-    options.confirm = false;
     const bool alone = plan && of(*plan).instances.empty() && stays_inside(*plan, edits);
-    if (alone) options.only = plan->name;
     Sources sources;
-    const CheckedProgram checked = check(sources, file_.path, reader, options);
+    const CheckedProgram checked = check_edited(sources, edits, alone ? plan->name : "");
     const PlanReport* same = plan ? find(sources, checked, *plan) : nullptr;
     if (same ? proved_in_all_instances(checked, *same) : checked.verdict() == Verdict::proved)
       return AfterEdit::proved;
-    if (next && same) *next = next_texts(sources, *same, file.path, edited);
+    if (next && same) {
+      const SourceFile& file = file_.sources.file(edits[0].range.file);
+      *next =
+          next_texts(sources, *same, file.path, apply_edits(file.text, edits[0].range.file, edits));
+    }
     if (plan && !same) return AfterEdit::no_help;
     ErrorCount before = count_errors(plans_, of_file_);
     if (alone) {
@@ -161,6 +159,16 @@ class FixTrial {
     const bool fewer = after.all < before.all;
     const bool read = of_syntax(diagnostic) && after.syntax < before.syntax;
     return fewer || read ? AfterEdit::fewer_errors : AfterEdit::no_help;
+  }
+
+  /// Of a fix of the plan's signature that proves it: the other plans whose errors are gone too.
+  /// Null if it does not prove the plan, or if another plan gets an error.
+  const std::set<size_t>* run_of_head(const PlanReport& plan, const Fix& fix) {
+    const SourceRange& place = fix.edits[0].range;
+    const auto [known, fresh] =
+        heads_.try_emplace({place.file, place.begin, place.end, fix.edits[0].text});
+    if (fresh) known->second = cleared_by_head(plan, fix);
+    return known->second ? &*known->second : nullptr;
   }
 
   /// If an edit leaves the plan with another error, tries that error's fixes too, recursively.
@@ -187,7 +195,49 @@ class FixTrial {
     return false;
   }
 
+  bool others_have_errors(const PlanReport& plan) const { return all_own_ > own_errors(plan); }
+
  private:
+  std::optional<std::set<size_t>> cleared_by_head(const PlanReport& plan, const Fix& fix) {
+    if (fix.edits[0].range.file < 0 || !within_budget()) return std::nullopt;
+    const FileBudget::Part part(budget_, budget_.fixes);
+    Sources sources;
+    const CheckedProgram checked = check_edited(sources, fix.edits, "");
+    const PlanReport* same = find(sources, checked, plan);
+    if (!same || !proved_in_all_instances(checked, *same)) return std::nullopt;
+    std::set<size_t> cleared;
+    for (const PlanReport& each : plans_) {
+      const PlanReport* after = find(sources, checked, each);
+      const size_t had = own_errors(each), has = after ? own_errors(*after) : 1;
+      if (has > had) return std::nullopt;
+      if (has == 0 && had > 0 && each.function != plan.function) cleared.insert(each.function);
+    }
+    return cleared;
+  }
+
+  bool within_budget() const { return budget_.fixes + once_ <= FileBudget::of_fixes; }
+
+  /// The file with the edits, or only one plan of it.
+  CheckedProgram check_edited(Sources& sources, const std::vector<Edit>& edits,
+                              const Name& only) const {
+    const SourceFile& file = file_.sources.file(edits[0].range.file);
+    const std::string edited = apply_edits(file.text, edits[0].range.file, edits);
+    const FileReader reader = [&](const std::string& path) -> std::optional<std::string> {
+      return path == file.path ? edited : file_.reader(path);
+    };
+    CheckOptions options = file_.options;
+    options.fixes = false;
+    options.confirm = false;
+    options.only = only;
+    return check(sources, file_.path, reader, options);
+  }
+
+  static size_t own_errors(const PlanReport& plan) {
+    ErrorCount errors;
+    errors.add(plan.diagnostics, true);
+    return errors.all;
+  }
+
   static NextTexts next_texts(const Sources& sources, const PlanReport& plan,
                               const std::string& path, const std::string& text) {
     constexpr size_t most = 3;
@@ -251,6 +301,10 @@ class FixTrial {
   const std::vector<PlanReport>& plans_;
   const std::vector<Diagnostic>& of_file_;
   FileBudget& budget_;
+  size_t all_own_ = 0;
+  /// By the edit: it is a fix of several errors.
+  std::map<std::tuple<int32_t, uint32_t, uint32_t, std::string>, std::optional<std::set<size_t>>>
+      heads_;
   double once_;  ///< seconds for the check of the whole file
 };
 
@@ -260,6 +314,13 @@ std::vector<Fix> tried_fixes(FixTrial& trial, const Diagnostic& diagnostic, cons
                              std::vector<Fix>& failed) {
   std::vector<Fix> proved, fewer, advice;
   for (const Fix& fix : diagnostic.fixes) {
+    if (fix.of_head) {
+      Fix tried = fix;
+      tried.checked =
+          (proved.empty() || !fix.guess) && plan && trial.run_of_head(*plan, fix) != nullptr;
+      if (tried.checked) proved.push_back(std::move(tried));
+      continue;
+    }
     if (fix.edits.empty()) {
       if (std::none_of(advice.begin(), advice.end(),
                        [&](const Fix& each) { return each.message == fix.message; }))
@@ -292,6 +353,21 @@ std::vector<Fix> tried_fixes(FixTrial& trial, const Diagnostic& diagnostic, cons
   for (const auto* list : {&fewer, &advice})
     proved.insert(proved.end(), list->begin(), list->end());
   return proved;
+}
+
+/// A fix of the signature that clears errors of other plans too comes alone: what is done inside
+/// of the plan leaves them. Returns these plans, or null.
+const std::set<size_t>* tried_heads(FixTrial& trial, Diagnostic& diagnostic,
+                                    const PlanReport& plan) {
+  for (Fix fix : diagnostic.fixes) {
+    if (!fix.of_head) continue;
+    const auto* cleared = trial.run_of_head(plan, fix);
+    if (!cleared || cleared->empty()) continue;
+    fix.checked = true;
+    diagnostic.fixes = {std::move(fix)};
+    return cleared;
+  }
+  return nullptr;
 }
 
 /// Replaces edits that failed alone by the first edit that proves the plan together with fixes of
@@ -395,12 +471,25 @@ void try_fixes(const TriedFile& file, std::vector<PlanReport>& plans,
     std::vector<Fix> failed;
     if (told_as_error(each)) each.fixes = tried_fixes(trial, each, nullptr, failed);
   }
+  std::set<size_t> cleared;  // plans with errors that the fix of another plan's signature clears
   for (PlanReport& plan : plans) {
+    const bool others = trial.others_have_errors(plan);
     const std::set<Axis> open = open_axes(file.program, file.program.functions[plan.function]);
     for (size_t i = 0; i < plan.diagnostics.size(); ++i) {
       Diagnostic& each = plan.diagnostics[i];
       std::vector<Fix> failed;
       for_all_instances(open, each.fixes);
+      if (told_as_error(each) && cleared.count(plan.function) && each.code != "U0005") {
+        each.fixes = {{"the fix of the plan that it calls clears this too", {}, false, ""}};
+        continue;
+      }
+      if (const auto* more =
+              told_as_error(each) && others ? tried_heads(trial, each, plan) : nullptr) {
+        cleared.insert(more->begin(), more->end());
+        for (size_t later = i + 1; later < plan.diagnostics.size(); ++later)
+          if (told_as_error(plan.diagnostics[later])) plan.diagnostics[later].fixes.clear();
+        break;
+      }
       if (told_as_error(each)) each.fixes = tried_fixes(trial, each, &plan, failed);
       const bool first =
           std::none_of(plan.diagnostics.begin(),

@@ -63,6 +63,7 @@ struct Fix {
   bool checked = false;  ///< the program with the edits applied was checked, and this error is gone
   std::string cost;      ///< what it communicates, symbolic; fixes are listed cheapest first
   bool guess = false;    ///< dropped unless it proves the plan
+  bool of_head = false;  ///< changes the plan's signature, which its callers read too
 };
 
 /// Numbers of one device, or of all of them together, row-major.

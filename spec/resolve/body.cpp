@@ -4,6 +4,7 @@
 
 #include "spec/elaborate/elaborate.h"
 #include "spec/resolve/dim_order.h"
+#include "spec/resolve/meant.h"
 
 namespace shardproof::resolution {
 
@@ -94,6 +95,8 @@ Binding* Body::find(const Name& name) {
     if (auto found = block->find(name); found != block->end()) return &found->second;
   return nullptr;
 }
+
+const Binding* Body::find(const Name& name) const { return const_cast<Body*>(this)->find(name); }
 
 std::vector<Name> Body::visible() const {
   std::vector<Name> names = keys(file().consts);
@@ -189,6 +192,9 @@ std::optional<Values> fit_leaf(Body& body, ir::ValueId value, const Type& type, 
   if (!same_dims(actual, type))
     if (const ir::ValueId same = regrouped(body, value, type, range); same != ir::no_value)
       return fit_leaf(body, same, type, range, codes);
+  const auto fits = [&](const Type& other) {
+    return other.dtype == type.dtype && same_dims(other, type);
+  };
   if (!same_dims(actual, type)) {
     Diagnostic& error =
         body.error(codes.dims, range,
@@ -202,6 +208,7 @@ std::optional<Values> fit_leaf(Body& body, ir::ValueId value, const Type& type, 
                        entry_in_loop(body, type, actual, range),
                        result_as_type(type, body.world.sources, range)})
         if (fix) error.fixes.push_back(*std::move(fix));
+    for (Fix& fix : other_values(body, range, fits)) error.fixes.push_back(std::move(fix));
     return std::nullopt;
   }
   if (actual.dtype != type.dtype) {
@@ -209,12 +216,9 @@ std::optional<Values> fit_leaf(Body& body, ir::ValueId value, const Type& type, 
         "E0104", range,
         codes.what + " is " + to_string(actual.dtype) + ", not " + to_string(type.dtype));
     error.types = {to_string(actual), to_string(type)};
-    if (actual.dtype == Dtype::number || body.inferred()) return std::nullopt;
-    Fix fix;
-    fix.message = std::string("cast it: `") + to_string(type.dtype) + "(...)`";
-    fix.edits = {{range, std::string(to_string(type.dtype)) + "(" +
-                             std::string(body.world.sources.text(range)) + ")"}};
-    error.fixes.push_back(std::move(fix));
+    if (actual.dtype == Dtype::number) return std::nullopt;
+    error.fixes = casts(body, range, type.dtype);
+    for (Fix& fix : other_values(body, range, fits)) error.fixes.push_back(std::move(fix));
     return std::nullopt;
   }
   return tensor(value);

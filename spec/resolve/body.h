@@ -113,6 +113,7 @@ class Body {
   TypeContext types() const;
   bool inferred() const { return scope->instance != nullptr; }
   Binding* find(const Name& name);
+  const Binding* find(const Name& name) const;
   std::vector<Name> visible() const;
   void bind(const Name& name, Values values, SourceRange range);
   void open_scope() { scope->scopes.emplace_back(); }

@@ -85,8 +85,8 @@ bool refuse_foreign(Body& body, const syntax::Expr& expr) {
   if (expr.kind != syntax::Expr::Kind::call || body.scope->instance) return false;
   if (body.file().functions.count(expr.text) || body.world.files[0].functions.count(expr.text))
     return false;
-  std::optional<Fix> fix = in_the_notation(body, expr);
-  if (!fix) return false;
+  std::vector<Fix> fixes = in_the_notation(body, expr);
+  if (fixes.empty()) return false;
   const SourceRange name = body.world.locate(expr.text, expr.range);
   Diagnostic& error =
       is_primitive(expr.text)
@@ -94,7 +94,7 @@ bool refuse_foreign(Body& body, const syntax::Expr& expr) {
                        "`" + expr.text + "` needs a pattern, a string before its arguments")
           : body.error("E0101", name, "there is no function `" + expr.text + "`",
                        "unknown function");
-  error.fixes.push_back(*std::move(fix));
+  error.fixes = std::move(fixes);
   return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include "spec/resolve/calls.h"
 #include "spec/resolve/foreign_calls.h"
+#include "spec/resolve/meant.h"
 #include "spec/resolve/no_such_value.h"
 #include "spec/resolve/numbers.h"
 #include "spec/resolve/primitives.h"
@@ -44,12 +45,7 @@ Values field_value(Body& body, const syntax::Expr& expr) {
       Diagnostic& error =
           body.error("E0109", expr.range, "a tensor has no field `" + expr.text + "`");
       if (expr.text == "T" || expr.text == "mT")
-        error.fixes.push_back(transposed_in_the_notation(body, expr)
-                                  .value_or(Fix{"a transposition names the dims: "
-                                                "`rearrange(\"B M -> M B\", x)`",
-                                                {},
-                                                false,
-                                                ""}));
+        error.fixes = transposed_in_the_notation(body, expr);
     }
     return unknown_value();
   }
@@ -59,6 +55,21 @@ Values field_value(Body& body, const syntax::Expr& expr) {
   tail.begin = expr.args[0].range.end;
   body.world.unknown("field", expr.text, tail, record.names);
   return unknown_value();
+}
+
+/// `scan n in L` of an `x[n]` whose dims are `N B M`: a scan over N.
+std::optional<Fix> loop_over(const Body& body, const Binding& variable, const Shape& shape) {
+  if (shape.dims.empty() || shape.dims[0].dim.factors.size() != 1 || variable.range.file < 0)
+    return std::nullopt;
+  const Name &dim = shape.dims[0].dim.factors[0], own = to_string(*variable.loop_dim);
+  const std::string& text = body.world.sources.file(variable.range.file).text;
+  const std::string before = " in " + own;
+  if (text.compare(variable.range.end, before.size(), before) != 0) return std::nullopt;
+  const auto end = variable.range.end + static_cast<uint32_t>(before.size());
+  return Fix{"let the loop go over `" + dim + "`",
+             {{{variable.range.file, end - static_cast<uint32_t>(own.size()), end}, dim}},
+             false,
+             ""};
 }
 
 // t[n], for a leaf that has the loop's dim or an alias of it.
@@ -74,8 +85,14 @@ ir::ValueId entry(Body& body, ir::ValueId id, const Binding& variable, SourceRan
     if (shape.dims[i].dim == dim) at = i;
   if (at == shape.dims.size()) {
     Diagnostic& error =
-        body.error("E0305", range, "there is no dim `" + to_string(dim) + "` to take an entry of");
+        body.error("E0305", range, "there is no dim `" + to_string(dim) + "` to take an entry of",
+                   "this is `" + dims_text(shape) + "`");
     error.types = {to_string(body.type(id))};
+    const auto fits = [&](const Type& other) {
+      return find(other, dim) && other.dims.size() == shape.dims.size() + 1;
+    };
+    error.fixes = other_values(body, operand, fits);
+    if (auto fix = loop_over(body, variable, shape)) error.fixes.push_back(*std::move(fix));
     return ir::no_value;
   }
   const Dim found = shape.dims[at].dim;
@@ -129,9 +146,8 @@ Values operate(Body& body, const syntax::Expr& expr) {
   if (expr.text == "@") {
     const SourceRange between{expr.range.file, expr.args.at(0).range.end,
                               expr.args.at(1).range.begin};
-    body.error("E0005", body.world.locate("@", between), "`@` is not part of the notation")
-        .fixes.push_back(product_in_the_notation(body, expr)
-                             .value_or(Fix{"a product of matrices is an `einsum`", {}, false, ""}));
+    body.error("E0005", body.world.locate("@", between), "`@` is not part of the notation").fixes =
+        product_in_the_notation(body, expr);
     return unknown_value();
   }
   std::vector<Argument> args;

@@ -16,9 +16,18 @@ class ForeignCall {
  public:
   ForeignCall(const Body& body, const syntax::Expr& call) : body_(body), call_(call) {}
 
-  std::optional<Fix> run() const {
+  std::vector<Fix> run() const {
     const Name& name = call_.text;
-    if (call_.each || call_.args.empty()) return std::nullopt;
+    if (call_.each || call_.args.empty()) return {};
+    if (is_one_of(name, {"all_gather", "psum_scatter", "reduce_scatter"}) && !has_pattern())
+      return collectives();
+    const std::optional<Fix> fix = one();
+    return fix ? std::vector{*fix} : std::vector<Fix>{};
+  }
+
+ private:
+  std::optional<Fix> one() const {
+    const Name& name = call_.text;
     if (is_one_of(name, {"len", "size", "numel"})) return size();
     if (name == "arange") return numbers();
     if (is_one_of(name, {"psum", "pmax", "all_reduce"}) && !has_pattern())
@@ -29,7 +38,6 @@ class ForeignCall {
     return std::nullopt;
   }
 
- private:
   const syntax::Expr& first() const { return call_.args[0]; }
   bool has_pattern() const { return first().kind == syntax::Expr::Kind::string; }
   std::string text(const syntax::Expr& expr) const {
@@ -67,6 +75,48 @@ class ForeignCall {
         same ? "what is unreduced is named in a pattern" : "`" + call_.text + "` is `all_reduce`",
         "all_reduce(\"" + to_string(*stated) + " -> " + to_string(stated->whole()) + "\", " +
             text(first()) + ")");
+  }
+
+  /// Whether the call names this axis, or none: `all_gather(x, "t")`, `all_gather(x, axis_name=t)`.
+  bool over(const Axis& axis) const {
+    bool none = true;
+    for (size_t i = 1; i < call_.args.size(); ++i) {
+      const bool known = body_.file().axes.count(call_.args[i].text) > 0;
+      if (known && call_.args[i].text == axis) return true;
+      none = none && !known;
+    }
+    return none;
+  }
+
+  /// Each dim that may be gathered, or split by what is summed.
+  std::vector<Fix> collectives() const {
+    const auto stated = stated_type(body_, first());
+    if (!stated) return {};
+    const bool gathers = call_.text == "all_gather";
+    const Name name = gathers ? "all_gather" : "psum_scatter";
+    std::vector<Fix> fixes;
+    const auto add = [&](const Stated& result) {
+      fixes.push_back(instead("its pattern says what each device has before and after",
+                              name + "(\"" + to_string(*stated) + " -> " + to_string(result) +
+                                  "\", " + text(first()) + ")"));
+    };
+    for (size_t i = 0; i < stated->dims.size(); ++i) {
+      for (const Axis& axis : stated->dims[i].axes) {
+        if (!gathers || !over(axis)) continue;
+        Stated result = *stated;
+        std::erase(result.dims[i].axes, axis);
+        add(result);
+      }
+      for (size_t k = 0; !gathers && k < stated->marks.size(); ++k) {
+        const syntax::MarkExpr mark = stated->marks[k];
+        if (mark.mark != Mark::U || !over(mark.axis)) continue;
+        Stated result = *stated;
+        result.marks.erase(result.marks.begin() + static_cast<std::ptrdiff_t>(k));
+        result.dims[i].axes.push_back(mark.axis);
+        add(result);
+      }
+    }
+    return fixes;
   }
 
   /// `sum("B/d M -> M {U_d}", x)`.
@@ -151,35 +201,72 @@ class ForeignCall {
 
 }  // namespace
 
-std::optional<Fix> in_the_notation(const Body& body, const syntax::Expr& call) {
+std::vector<Fix> in_the_notation(const Body& body, const syntax::Expr& call) {
   return ForeignCall(body, call).run();
 }
 
-std::optional<Fix> product_in_the_notation(const Body& body, const syntax::Expr& product) {
+namespace {
+
+/// The text of an expression with `einsum` for each `@` in it.
+std::optional<std::string> with_einsums(const Body& body, const syntax::Expr& expr);
+
+std::optional<std::string> einsum_of(const Body& body, const syntax::Expr& product,
+                                     const Stated& result) {
   const auto left = stated_type(body, product.args[0]), right = stated_type(body, product.args[1]);
-  if (!left || !right || left->dims.empty() || right->dims.empty()) return std::nullopt;
-  std::vector<bool> kept(left->dims.size(), true);
-  kept.back() = false;
-  if (left->dims.back().names != right->dims.front().names) return std::nullopt;
-  Stated result = reduced(*left, kept, Mark::U);
-  result.dims.insert(result.dims.end(), right->dims.begin() + 1, right->dims.end());
-  const auto text = [&](size_t i) {
-    return std::string(body.world.sources.text(product.args[i].range));
-  };
-  const std::string whole = "einsum(\"" + to_string(*left) + ", " + to_string(*right) + " -> " +
-                            to_string(result) + "\", " + text(0) + ", " + text(1) + ")";
-  return Fix{"a product of matrices is an `einsum`", {{product.range, whole}}, false, ""};
+  const auto one = with_einsums(body, product.args[0]), two = with_einsums(body, product.args[1]);
+  if (!left || !right || !one || !two) return std::nullopt;
+  return "einsum(\"" + to_string(*left) + ", " + to_string(*right) + " -> " + to_string(result) +
+         "\", " + *one + ", " + *two + ")";
 }
 
-std::optional<Fix> transposed_in_the_notation(const Body& body, const syntax::Expr& field) {
-  const auto stated = stated_type(body, field.args[0]);
-  if (!stated || stated->dims.size() != 2) return std::nullopt;
-  Stated swapped = *stated;
-  std::swap(swapped.dims[0], swapped.dims[1]);
-  const std::string whole = "rearrange(\"" + to_string(*stated) + " -> " + to_string(swapped) +
-                            "\", " + std::string(body.world.sources.text(field.args[0].range)) +
-                            ")";
-  return Fix{"a transposition names the dims: `" + whole + "`", {{field.range, whole}}, false, ""};
+std::optional<std::string> with_einsums(const Body& body, const syntax::Expr& expr) {
+  if (expr.kind == syntax::Expr::Kind::binary && expr.text == "@") {
+    const auto result = stated_type(body, expr);
+    return result ? einsum_of(body, expr, *result) : std::nullopt;
+  }
+  std::string text(body.world.sources.text(expr.range));
+  for (size_t i = expr.args.size(); i-- > 0;) {
+    const syntax::Expr& part = expr.args[i];
+    const auto inner = with_einsums(body, part);
+    if (!inner) return std::nullopt;
+    if (part.range.begin >= expr.range.begin && part.range.end <= expr.range.end)
+      text.replace(part.range.begin - expr.range.begin, part.range.end - part.range.begin, *inner);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<Fix> product_in_the_notation(const Body& body, const syntax::Expr& product) {
+  const auto left = stated_type(body, product.args[0]), right = stated_type(body, product.args[1]);
+  std::vector<Fix> fixes;
+  if (left && right)
+    for (const Stated& result : products(*left, *right))
+      if (const auto text = einsum_of(body, product, result))
+        fixes.push_back({"a product of matrices is an `einsum`: `" + *text + "`",
+                         {{product.range, *text}},
+                         false,
+                         ""});
+  if (fixes.empty()) fixes.push_back({"a product of matrices is an `einsum`", {}, false, ""});
+  return fixes;
+}
+
+std::vector<Fix> transposed_in_the_notation(const Body& body, const syntax::Expr& field) {
+  const SourceRange of = field.args[0].range, whole = field.range;
+  const std::string text(body.world.sources.text(of));
+  std::vector<Fix> fixes{{"a pattern names the dims in any order: leave out `." + field.text + "`",
+                          {{{of.file, of.end, whole.end}, ""}},
+                          false,
+                          ""}};
+  if (const auto stated = stated_type(body, field.args[0]); stated && stated->dims.size() == 2) {
+    Stated swapped = *stated;
+    std::swap(swapped.dims[0], swapped.dims[1]);
+    const std::string other =
+        "rearrange(\"" + to_string(*stated) + " -> " + to_string(swapped) + "\", " + text + ")";
+    fixes.push_back(
+        {"a transposition names the dims: `" + other + "`", {{whole, other}}, false, ""});
+  }
+  return fixes;
 }
 
 }  // namespace shardproof::resolution

@@ -4,14 +4,15 @@
 
 namespace shardproof::resolution {
 
-/// `all_reduce("B {U_t} -> B", x)` for `psum(x, "t")`: an edit, where the text states the type of
-/// the operand.
-std::optional<Fix> in_the_notation(const Body& body, const syntax::Expr& call);
+/// `all_reduce("B {U_t} -> B", x)` for `psum(x, "t")`: edits, where the text states the type of the
+/// operand. Several where the call does not say which dim it gathers or splits.
+std::vector<Fix> in_the_notation(const Body& body, const syntax::Expr& call);
 
-/// `einsum("B M, M F/t -> B F/t", x, w)` for `x @ w`.
-std::optional<Fix> product_in_the_notation(const Body& body, const syntax::Expr& product);
+/// `einsum("B M, M F/t -> B F/t", x, w)` for `x @ w`, also for products in its operands; advice
+/// where the text does not state their types.
+std::vector<Fix> product_in_the_notation(const Body& body, const syntax::Expr& product);
 
-/// `rearrange("M F/t -> F/t M", w)` for `w.T`.
-std::optional<Fix> transposed_in_the_notation(const Body& body, const syntax::Expr& field);
+/// `w` and `rearrange("M F/t -> F/t M", w)` for `w.T`.
+std::vector<Fix> transposed_in_the_notation(const Body& body, const syntax::Expr& field);
 
 }  // namespace shardproof::resolution

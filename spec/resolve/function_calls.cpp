@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "spec/resolve/calls.h"
+#include "spec/resolve/meant.h"
 #include "spec/resolve/primitives.h"
 
 namespace shardproof::resolution {
@@ -73,10 +74,15 @@ std::vector<Values> call_function(Body& body, const CallSite& site, const Functi
     return stated_results(body, entity, site.range);
   std::vector<ir::ValueId> operands;
   std::vector<SourceRange> ranges;
+  std::vector<SourceRange> given;
+  for (const Argument* each : args) given.push_back(each->range);
   for (size_t i = 0; i < args.size(); ++i) {
     if (args[i]->dtype || args[i]->text) tensor_of(body, *args[i], "`" + site.name + "`");
+    const size_t errors = body.world.errors();
     const Values value = fit(body, args[i]->values, entity.params[i].type, args[i]->range,
                              {"E0303", "E0303", "the argument `" + entity.params[i].name + "`"});
+    add_to_new_error(body, errors,
+                     exchanged(body, given, i, "give the arguments in the parameters' order"));
     for (ir::ValueId leaf : leaves(value)) {
       operands.push_back(leaf);
       ranges.push_back(args[i]->range);

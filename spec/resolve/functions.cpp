@@ -2,6 +2,7 @@
 
 #include "spec/resolve/assumptions.h"
 #include "spec/resolve/body.h"
+#include "spec/resolve/meant.h"
 
 namespace shardproof::resolution {
 namespace {
@@ -120,8 +121,11 @@ class FunctionReader {
     }
     const std::vector<SourceRange> ranges = returned_ranges(count);
     for (size_t i = 0; i < count; ++i) {
+      const size_t errors = body_.world.errors();
       const Values value = fit(body_, scope_.returned[i], entity_.results[i], ranges[i],
                                {"E0302", "E0302", "the return value"});
+      add_to_new_error(body_, errors,
+                       exchanged(body_, ranges, i, "return the values in the results' order"));
       for (ir::ValueId leaf : leaves(value)) {
         function_.returned.push_back(leaf);
         if (count > 1) function_.returned_ranges.push_back(ranges[i]);

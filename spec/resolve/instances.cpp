@@ -6,6 +6,7 @@
 
 #include "spec/elaborate/elaborate.h"
 #include "spec/resolve/calls.h"
+#include "spec/resolve/meant.h"
 #include "spec/resolve/patterns.h"
 #include "spec/resolve/primitives.h"
 #include "spec/syntax/parser.h"
@@ -275,11 +276,13 @@ bool Instantiation::bind_dtype(const syntax::TypeExpr& written, const Type& actu
                                   what + " of `" + site_.name + "` is " + to_string(actual.dtype) +
                                       ", not " + (wanted ? to_string(*wanted) : "a float"));
   error.types = {to_string(actual)};
-  if (wanted && *wanted != Dtype::key && !body_.inferred()) {
-    const std::string cast =
-        std::string(to_string(*wanted)) + "(" + std::string(body_.world.sources.text(range)) + ")";
-    error.fixes.push_back({"cast: `" + cast + "`", {{range, cast}}, false, ""});
-  }
+  if (!wanted) return false;
+  error.fixes = casts(body_, range, *wanted);
+  const auto fits = [&](const Type& other) {
+    return other.dtype == *wanted && same_dims(other, actual);
+  };
+  for (Fix& fix : other_values(body_, range, fits, parameter_at(range)))
+    error.fixes.push_back(std::move(fix));
   return false;
 }
 
@@ -321,27 +324,34 @@ bool Instantiation::refuse(SourceRange range, const std::string& message, const 
   Diagnostic& error = body_.error("E0305", range, "`" + site_.name + "`: " + message);
   error.types = {to_string(actual)};
   for (ir::ValueId id : instance_.arguments) error.types.push_back(to_string(body_.type(id)));
-  if (!body_.inferred()) in_another_order(error);
+  if (body_.inferred()) return false;
+  in_another_order(error);
+  const Name param = parameter_at(range);
+  const auto fits = [&](const Type& other) {
+    return is_float(other.dtype) == is_float(actual.dtype) &&
+           (other.dims.size() == instance_.rest.size() || actual.dims.empty());
+  };
+  for (Fix& fix : other_values(body_, range, fits, param)) error.fixes.push_back(std::move(fix));
   return false;
+}
+
+Name Instantiation::parameter_at(SourceRange range) const {
+  for (size_t i = 0; i < given_.size() && i < entity_.params.size(); ++i)
+    if (given_[i]->range == range) return entity_.params[i].name;
+  return "";
 }
 
 /// `sgd(w, lr, g)`: exchanges the refused argument with each other one, if that proves the plan.
 void Instantiation::in_another_order(Diagnostic& error) const {
-  const auto text = [&](SourceRange range) { return std::string(body_.world.sources.text(range)); };
   std::string names;
   for (const Parameter& param : entity_.params) names += (names.empty() ? "" : ", ") + param.name;
   const std::string message = "the arguments stand in the order `" + names + "`";
-  for (const Argument& refused : site_.args) {
-    if (!(refused.range == error.range)) continue;
-    for (const Argument& other : site_.args)
-      if (!(other.range == refused.range) && !other.text && !other.dtype)
-        error.fixes.push_back(
-            {message,
-             {{refused.range, text(other.range)}, {other.range, text(refused.range)}},
-             false,
-             "",
-             true});
-  }
+  std::vector<SourceRange> list;
+  for (const Argument& each : site_.args)
+    if (!each.text && !each.dtype) list.push_back(each.range);
+  const auto at = std::find(list.begin(), list.end(), error.range) - list.begin();
+  if (static_cast<size_t>(at) < list.size())
+    error.fixes = exchanged(body_, list, static_cast<size_t>(at), message);
   error.fixes.push_back({message, {}, false, ""});
 }
 

@@ -36,6 +36,7 @@ class Instantiation {
                  SourceRange range);
   bool refuse(SourceRange range, const std::string& message, const Type& actual);
   void in_another_order(Diagnostic& error) const;
+  Name parameter_at(SourceRange range) const;
   TypeContext context() const;
   std::vector<Values> body_results();
   std::vector<Values> ordered(const FunctionScope& scope);

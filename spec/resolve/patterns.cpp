@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "spec/elaborate/elaborate.h"
+#include "spec/resolve/meant.h"
 #include "spec/resolve/primitives.h"
+#include "spec/resolve/stated.h"
 
 namespace shardproof::resolution {
 namespace {
@@ -52,15 +54,41 @@ class PatternReader {
 
  private:
   std::optional<Read> counts(size_t left, size_t count) {
+    Fix fix{"left of `->` stand the dims of each operand, with a comma between them",
+            commas(left, count), false, ""};
     body_
         .error("E0103", site_.pattern_range,
                "the pattern names " + counted(left, "operand") + ", and the call has " +
                    std::to_string(count))
-        .fixes.push_back({"left of `->` stand the dims of each operand, with a comma between them",
-                          {},
-                          false,
-                          ""});
+        .fixes.push_back(std::move(fix));
     return std::nullopt;
+  }
+
+  /// Whether the words from `first` on are the dims of an argument.
+  bool names_dims(const std::vector<syntax::SplitExpr>& words, size_t first, ir::ValueId of) const {
+    const std::vector<Split>& dims = body_.type(of).dims;
+    if (words.size() < first + dims.size()) return false;
+    for (size_t i = 0; i < dims.size(); ++i)
+      if (!body_.world.program.same_dim(Dim{words[first + i].names}, dims[i].dim)) return false;
+    return true;
+  }
+
+  /// `B M M F -> B F` of x[B M] and w[M F]: the commas between them. Empty: these are other dims.
+  std::vector<Edit> commas(size_t left, size_t count) const {
+    if (left != 1 || site_.args.size() != count) return {};
+    const std::vector<syntax::SplitExpr>& words = site_.pattern->left[0].dims;
+    std::vector<Edit> edits;
+    size_t next = 0;
+    for (const Argument& each : site_.args) {
+      const ir::ValueId id = each.values.leaf;
+      if (id == ir::no_value || body_.type(id).dims.empty() || !names_dims(words, next, id))
+        return {};
+      next += body_.type(id).dims.size();
+      const SourceRange& last = words[next - 1].range;
+      edits.push_back({{last.file, last.end, last.end}, ","});
+    }
+    edits.pop_back();
+    return next == words.size() ? edits : std::vector<Edit>{};
   }
 
   Fix dims_of_operands_and_result() const {
@@ -76,14 +104,22 @@ class PatternReader {
   /// follows is the result.
   std::optional<Fix> arrow() const {
     if (site_.pattern->left.empty() || site_.args.empty()) return {};
-    const std::vector<syntax::SplitExpr>& words = site_.pattern->left.back().dims;
+    const syntax::OperandExpr& last = site_.pattern->left.back();
+    const std::vector<syntax::SplitExpr>& words = last.dims;
     const ir::ValueId operand = site_.args.back().values.leaf;
-    if (operand == ir::no_value) return {};
-    const std::vector<Split>& dims = body_.type(operand).dims;
-    if (words.size() <= dims.size()) return {};
-    for (size_t i = 0; i < dims.size(); ++i)
-      if (!body_.world.program.same_dim(Dim{words[i].names}, dims[i].dim)) return {};
-    const SourceRange& first = words[dims.size()].range;
+    if (operand == ir::no_value || !names_dims(words, 0, operand)) return {};
+    const size_t count = body_.type(operand).dims.size();
+    if (words.size() == count && site_.name == "all_reduce") {
+      syntax::OperandExpr result = last;
+      std::erase_if(result.marks, [](const auto& each) { return each.mark != Mark::I; });
+      const std::string text = " -> " + to_string(Stated{result.dims, result.marks});
+      return Fix{"the result stands after `->`",
+                 {{{last.range.file, last.range.end, last.range.end}, text}},
+                 false,
+                 ""};
+    }
+    if (words.size() <= count) return {};
+    const SourceRange& first = words[count].range;
     return Fix{"the result stands after `->`",
                {{{first.file, first.begin, first.begin}, "-> "}},
                false,
@@ -141,6 +177,11 @@ class PatternReader {
                      all_dims(site_.pattern->left[i], body_.type(id)),
                      declared(site_.pattern->left[i], body_.type(id)), swapped(i)})
       if (fix) fixes.push_back(*std::move(fix));
+    const Shape& says = read_.pattern.left[i];
+    const auto fits = [&](const Type& other) {
+      return is_float(other.dtype) == is_float(body_.type(id).dtype) && same_dims(other, says);
+    };
+    for (Fix& fix : other_values(body_, read_.ranges[i], fits)) fixes.push_back(std::move(fix));
     return good;
   }
 

@@ -5,6 +5,7 @@
 
 #include "spec/elaborate/elaborate.h"
 #include "spec/resolve/dim_order.h"
+#include "spec/resolve/meant.h"
 #include "spec/resolve/primitives.h"
 
 namespace shardproof::resolution {
@@ -91,6 +92,15 @@ std::optional<Shape> joined(Body& body, std::vector<ir::ValueId>& operands,
   error.types = types;
   error.fixes = renamed_operands(body, operands, ranges);
   if (!error.fixes.empty()) return std::nullopt;
+  for (size_t i = 0; i < operands.size() && i < ranges.size(); ++i) {
+    const auto fits = [&](const Type& other) {
+      return other.dtype == body.type(operands[i]).dtype &&
+             std::any_of(operands.begin(), operands.end(), [&](ir::ValueId each) {
+               return each != operands[i] && same_dims(other, body.type(each));
+             });
+    };
+    for (Fix& fix : other_values(body, ranges[i], fits)) error.fixes.push_back(std::move(fix));
+  }
   error.fixes.push_back(
       {"give one of them the other's dims: `expand(\"... -> ...\", x)`", {}, false, ""});
   return std::nullopt;
@@ -111,12 +121,13 @@ std::optional<Dtype> common(Body& body, const std::vector<ir::ValueId>& ids,
         body.error("E0104", range, op + " of " + to_string(wanted) + " and " + to_string(dtype),
                    "both operands need the same dtype");
     error.types = {to_string(body.type(ids[*first])), to_string(body.type(ids[i]))};
-    if (body.inferred()) return std::nullopt;
     for (auto [at, to] : {std::pair{i, wanted}, std::pair{*first, dtype}}) {
-      if (to == Dtype::key || to == Dtype::boolean) continue;
-      const std::string text(body.world.sources.text(ranges[at]));
-      const std::string cast = std::string(to_string(to)) + "(" + text + ")";
-      error.fixes.push_back({"cast: `" + cast + "`", {{ranges[at], cast}}, false, ""});
+      const Type& own = body.type(ids[at]);
+      const auto fits = [&, to = to](const Type& other) {
+        return other.dtype == to && same_dims(other, own);
+      };
+      for (const auto& more : {casts(body, ranges[at], to), other_values(body, ranges[at], fits)})
+        error.fixes.insert(error.fixes.end(), more.begin(), more.end());
     }
     return std::nullopt;
   }

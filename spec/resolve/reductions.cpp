@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "spec/resolve/meant.h"
 #include "spec/resolve/patterns.h"
 #include "spec/resolve/primitives.h"
 #include "spec/resolve/regrouping.h"
@@ -21,11 +22,10 @@ std::optional<Dtype> summed_dtype(Body& body, const CallSite& site, const Read& 
                                   : std::string(to_string(dtype)) + " and " + to_string(other);
     Diagnostic& error = body.error("E0104", site.range, "`" + site.name + "` of " + names,
                                    "the operands need one dtype of numbers");
-    if (other != dtype && !body.inferred()) {
-      const std::string cast = std::string(to_string(dtype)) + "(" +
-                               std::string(body.world.sources.text(read.ranges[i])) + ")";
-      error.fixes.push_back({"cast: `" + cast + "`", {{read.ranges[i], cast}}, false, ""});
-    }
+    if (other != dtype)
+      for (const auto& more :
+           {casts(body, read.ranges[i], dtype), casts(body, read.ranges[0], other)})
+        error.fixes.insert(error.fixes.end(), more.begin(), more.end());
     return std::nullopt;
   }
   return dtype;

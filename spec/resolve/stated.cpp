@@ -1,5 +1,6 @@
 #include "spec/resolve/stated.h"
 
+#include <algorithm>
 #include <set>
 
 #include "spec/syntax/parser.h"
@@ -50,17 +51,19 @@ class Reader {
       case Kind::cast:
         return expr.args.empty() ? std::nullopt : of(expr.args[0], depth + 1);
       case Kind::binary:
-        return widest(expr.args, depth);
+        return expr.text == "@" ? of_product(expr, depth) : widest(expr.args, depth);
       case Kind::zeros:
         return expr.type.empty() ? std::nullopt : of_type(expr.type[0]);
       case Kind::call:
         return of_call(expr, depth);
+      case Kind::field:
+        return of_parameter(expr);
+      case Kind::entry:
+        return of_entry(expr, of(expr.args.at(0), depth + 1));
       case Kind::string:
       case Kind::dtype:
       case Kind::grad:
       case Kind::value_and_grad:
-      case Kind::field:
-      case Kind::entry:
         return std::nullopt;
     }
     return std::nullopt;
@@ -75,6 +78,57 @@ class Reader {
       return groups.size() == 1 ? of_type(groups[0].type) : std::nullopt;
     }
     return widest(call.args, depth);
+  }
+
+  std::optional<Stated> of_product(const syntax::Expr& product, int depth) {
+    const auto left = of(product.args[0], depth + 1), right = of(product.args[1], depth + 1);
+    if (!left || !right) return std::nullopt;
+    std::vector<Stated> found = products(*left, *right);
+    return found.empty() ? std::optional<Stated>() : std::move(found[0]);
+  }
+
+  /// A field of a parameter, also of an entry: `w.a`, `w.layers[n].a`.
+  std::optional<Stated> of_parameter(const syntax::Expr& field) const {
+    std::vector<const syntax::Expr*> path{&field};
+    while (!path.back()->args.empty()) path.push_back(&path.back()->args[0]);
+    const Binding* binding = body_.find(path.back()->text);
+    const Values* values = binding ? &binding->values : nullptr;
+    for (size_t i = path.size() - 1; values && i-- > 0;) {
+      if (path[i]->kind == syntax::Expr::Kind::entry) continue;
+      const auto& names = values->names;
+      const auto at = std::find(names.begin(), names.end(), path[i]->text) - names.begin();
+      const bool found = path[i]->kind == syntax::Expr::Kind::field &&
+                         static_cast<size_t>(at) < values->fields.size();
+      values = found ? &values->fields[static_cast<size_t>(at)] : nullptr;
+    }
+    if (!values || values->is_record() || values->leaf == ir::no_value ||
+        !body_.function.values[values->leaf].stated)
+      return std::nullopt;
+    std::optional<Stated> result = Stated{};
+    for (const Split& split : body_.type(values->leaf).dims) {
+      syntax::SplitExpr written;
+      written.names = split.dim.factors;
+      written.axes = split.axes;
+      result->dims.push_back(std::move(written));
+    }
+    for (const auto& [axis, mark] : body_.type(values->leaf).marks)
+      result->marks.push_back({mark, axis, {}});
+    for (const syntax::Expr* each : path)
+      if (each->kind == syntax::Expr::Kind::entry) result = of_entry(*each, std::move(result));
+    return result;
+  }
+
+  /// Without the dims of the loops over whose variables the entry is taken.
+  std::optional<Stated> of_entry(const syntax::Expr& entry, std::optional<Stated> whole) const {
+    for (const Name& name : entry.names) {
+      const Binding* variable = body_.find(name);
+      if (!variable || !variable->loop_dim || variable->ring_block || !whole) return std::nullopt;
+      if (!std::erase_if(whole->dims, [&](const syntax::SplitExpr& dim) {
+            return dim.names == variable->loop_dim->factors;
+          }))
+        return std::nullopt;
+    }
+    return whole;
   }
 
   /// Of a pointwise operation: one operand has all dims.
@@ -134,6 +188,60 @@ std::string to_string(const Stated& stated) {
 
 std::optional<Stated> stated_type(const Body& body, const syntax::Expr& expr) {
   return Reader(body).of(expr);
+}
+
+namespace {
+
+const syntax::Expr* value_in(const syntax::Block& block, const Name& name) {
+  for (const syntax::Statement& statement : block) {
+    const auto* bind = std::get_if<syntax::Bind>(&statement.node);
+    if (!bind) continue;
+    if (bind->targets.size() == 1 && bind->targets[0].name == name && !bind->targets[0].type &&
+        !bind->value.empty())
+      return &bind->value[0];
+    for (const syntax::Loop& loop : bind->loop)
+      if (const syntax::Expr* found = value_in(loop.body, name)) return found;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::optional<Origin> origin_of(const Body& body, const Name& name) {
+  const syntax::FunctionDecl* decl = declaration(body, body.scope->function);
+  if (!decl || body.scope->instance) return std::nullopt;
+  for (const syntax::Param& param : decl->params)
+    for (const Name& each : param.group.names)
+      if (each == name && dtype_of(param.group.type.name))
+        return Origin{&param.group.type, nullptr};
+  if (const syntax::Expr* value = value_in(decl->body, name)) return Origin{nullptr, value};
+  return std::nullopt;
+}
+
+std::vector<Stated> products(const Stated& left, const Stated& right) {
+  const auto place = [](const Stated& in, const syntax::SplitExpr& dim) {
+    size_t at = 0;
+    while (at < in.dims.size() && in.dims[at].names != dim.names) ++at;
+    return at;
+  };
+  std::vector<Stated> results;
+  for (const bool all : {false, true}) {  // the last dim of the left, or all that both have
+    std::vector<bool> kept(left.dims.size(), true);
+    for (size_t i = 0; i < kept.size(); ++i)
+      kept[i] = (!all && i + 1 < kept.size()) || place(right, left.dims[i]) == right.dims.size();
+    if (std::count(kept.begin(), kept.end(), false) == 0) continue;
+    Stated result = reduced(left, kept, Mark::U);
+    for (const syntax::SplitExpr& dim : right.dims)
+      if (place(left, dim) == left.dims.size()) result.dims.push_back(dim);
+    for (const syntax::MarkExpr& mark : right.marks)
+      if (std::none_of(result.marks.begin(), result.marks.end(),
+                       [&](const auto& each) { return each.axis == mark.axis; }))
+        result.marks.push_back(mark);
+    if (all && result.dims.empty() && !results.empty()) continue;
+    if (results.empty() || to_string(results[0]) != to_string(result))
+      results.push_back(std::move(result));
+  }
+  return results;
 }
 
 Stated reduced(const Stated& stated, const std::vector<bool>& kept, Mark mark) {

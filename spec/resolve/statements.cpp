@@ -6,6 +6,7 @@
 #include "spec/resolve/calls.h"
 #include "spec/resolve/dims.h"
 #include "spec/resolve/loops.h"
+#include "spec/resolve/meant.h"
 #include "spec/resolve/numbers.h"
 #include "spec/resolve/sizes.h"
 
@@ -159,10 +160,15 @@ class StatementReader {
           .fixes.push_back({"`next` has one value for each carry, in their order", {}, false, ""});
       values.assign(loop->carries.size(), unknown_value());
     }
+    std::vector<SourceRange> ranges(values.size(), statement_);
+    for (size_t i = 0; i < values.size() && i < node.values.size(); ++i)
+      ranges[i] = node.values[i].range;
     for (size_t i = 0; i < values.size(); ++i) {
-      const SourceRange range = i < node.values.size() ? node.values[i].range : statement_;
+      const size_t errors = body_.world.errors();
       loop->next.push_back(
-          fit(body_, values[i], loop->carries[i], range, {"E0304", "E0304", "the next carry"}));
+          fit(body_, values[i], loop->carries[i], ranges[i], {"E0304", "E0304", "the next carry"}));
+      add_to_new_error(body_, errors,
+                       exchanged(body_, ranges, i, "`next` has the carries in their order"));
     }
     body_.block->next_range = statement_;
   }

@@ -117,6 +117,53 @@ bool check_shape(World& world, const Shape& shape, SourceRange range) {
   return !(sum && maximum) || refuse("a value is a sum or a maximum over axes, not both");
 }
 
+/// The axis of `B/t L M/t`, or of `B/t L {U_t}`, that is twice in a type: at each place another one
+/// or none.
+void add_other_axes(const TypeContext& context, const std::vector<syntax::SplitExpr>& dims,
+                    const std::vector<syntax::MarkExpr>& marks, const Shape& shape) {
+  std::set<Axis> once, twice;
+  std::vector<Axis> all = split_axes(shape);
+  for (const auto& [axis, mark] : shape.marks) all.push_back(axis);
+  for (const Axis& axis : all)
+    if (!once.insert(axis).second) twice.insert(axis);
+  Diagnostic& error = context.world.diagnostics.back();
+  const auto add = [&](const SourceRange& range, const std::string& text) {
+    const std::string own = "`" + std::string(context.world.sources.text(range)) + "`";
+    error.fixes.push_back({text.empty() ? "leave out " + own : "write `" + text + "` for " + own,
+                           {{range, text}},
+                           false,
+                           "",
+                           true,
+                           true});
+  };
+  for (const Axis& axis : twice) {
+    for (const syntax::SplitExpr& dim : dims) {
+      const std::string_view text = context.world.sources.text(dim.range);
+      const size_t at = text.find("/" + axis);
+      if (dim.range.file < 0 || at == text.npos ||
+          std::count(dim.axes.begin(), dim.axes.end(), axis) != 1)
+        continue;
+      SourceRange place{dim.range.file, dim.range.begin + static_cast<uint32_t>(at), 0};
+      place.end = place.begin + 1 + static_cast<uint32_t>(axis.size());
+      for (const auto& [other, unused] : context.file.axes)
+        if (!once.count(other)) add(place, "/" + other);
+      add(place, "");
+    }
+    for (const syntax::MarkExpr& mark : marks) {
+      if (mark.axis != axis || mark.range.file < 0) continue;
+      const std::string text(context.world.sources.text(mark.range));
+      SourceRange whole = mark.range;  // with its braces, or a blank
+      if (marks.size() == 1)
+        --whole.begin, ++whole.end;
+      else
+        --whole.begin;
+      if (marks.size() == 1 || &mark != &marks[0]) add(whole, "");
+      for (const auto& [other, unused] : context.file.axes)
+        if (!once.count(other)) add(mark.range, text.substr(0, text.find('_') + 1) + other);
+    }
+  }
+}
+
 bool resolve_split(const TypeContext& context, const syntax::SplitExpr& split, Shape& shape) {
   if (split.kind == syntax::SplitExpr::Kind::star) {
     context.world.error("E0110", split.range, "`*` is only in the signature of a generic function");
@@ -199,7 +246,10 @@ std::optional<Shape> resolve_shape(const TypeContext& context,
       good = false;
     }
   }
-  if (good && strict) good = check_shape(context.world, shape, range);
+  if (good && strict && !check_shape(context.world, shape, range)) {
+    add_other_axes(context, dims, marks, shape);
+    good = false;
+  }
   if (!good) return std::nullopt;
   return shape;
 }

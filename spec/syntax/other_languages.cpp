@@ -32,9 +32,9 @@ std::optional<Fix> Cursor::no_method() const {
   const std::string name(last.text);
   if (is_module(tokens_[first].text)) {
     if (begins_loop(name)) return advice("a loop is `scan n in N, c: f32[B M] = x { next ... }`");
-    if (std::optional<Fix> other = other_name(name)) return other;
+    const std::optional<Fix> other = other_name(name);
     return replace({file_, tokens_[first].begin, last.begin}, "",
-                   "there are no modules: `" + name + "(...)`");
+                   "there are no modules: " + (other ? other->message : "`" + name + "(...)`"));
   }
   if (std::optional<Fix> other = other_name(name)) return other;
   if (at(")", 1))
@@ -130,16 +130,27 @@ Fix Parser::dims_alone() const {
   return fix;
 }
 
-// `f32(B M)`: brackets in all types from here on.
+// `f32(B M)`, `f32<B M>`, `f32{B M}`: brackets in all types from here on.
 std::optional<Fix> Parser::dims_in_brackets() const {
+  const std::string open(peek().text);
+  const char* const close_text = open == "("   ? ")"
+                                 : open == "<" ? ">"
+                                 : open == "{" ? "}"
+                                               : nullptr;
+  if (close_text == nullptr) return std::nullopt;
   Fix fix{"the dims of a type stand in brackets", {}, false, ""};
   for (size_t i = pos_; i + 1 < tokens_.size(); ++i) {
-    if (tokens_[i].text != "(" || !is_dtype(tokens_[i - 1].text)) continue;
+    const Token& before = tokens_[i - 1];
+    if (tokens_[i].text != open || !is_dtype(before.text) || before.end != tokens_[i].begin)
+      continue;
     size_t close = i + 1;
     while (close < tokens_.size() &&
            (tokens_[close].kind == Token::Kind::word || is_one_of(tokens_[close].text, {"/", ","})))
       ++close;
-    if (close == tokens_.size() || tokens_[close].text != ")") return std::nullopt;
+    if (close == tokens_.size() || tokens_[close].text != close_text) {
+      if (i == pos_) return std::nullopt;
+      continue;
+    }
     // In a body it is a cast.
     if (i > pos_ && !is_one_of(tokens_[i - 2].text, {":", "->"})) continue;
     fix.edits.push_back({range(tokens_[i]), "["});
@@ -148,6 +159,26 @@ std::optional<Fix> Parser::dims_in_brackets() const {
     fix.edits.push_back({range(tokens_[close]), "]"});
   }
   return fix;
+}
+
+// `range(N)`, `0 .. |N|`, `0..N` for the dim of a scan: the one name in it.
+std::optional<Fix> Parser::dim_of_range(size_t first) const {
+  std::string_view dim;
+  size_t end = first;
+  for (int depth = 0; end + 1 < tokens_.size(); ++end) {
+    const Token& token = tokens_[end];
+    if ((end > first && token.first_on_line) || token.text == "{") break;
+    if (depth == 0 && token.text == ",") break;
+    depth += (token.text == "(") - (token.text == ")");
+    if (token.kind != Token::Kind::word ||
+        is_one_of(token.text, {"range", "len", "arange", "jnp", "np", "torch"}))
+      continue;
+    if (!dim.empty()) return std::nullopt;
+    dim = token.text;
+  }
+  if (dim.empty()) return std::nullopt;
+  return replace({file_, tokens_[first].begin, tokens_[end - 1].end}, std::string(dim),
+                 "a scan goes over a dim from its first entry on: `in " + std::string(dim) + "`");
 }
 
 // `x[:, None]`, `w["a"]`.

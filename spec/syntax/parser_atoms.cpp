@@ -159,7 +159,13 @@ Expr Parser::reserved_atom() {
         error("E0002", range(peek()), "expected an expression, found `" + word + "`");
     if (word == "not")
       diagnostic.fixes.push_back(advice("put `not` and its operand in parentheses"));
-    if (word == "for") diagnostic.fixes.push_back(advice("a loop is `scan n in N { ... }`"));
+    if (word == "for") {
+      Fix fix = advice("a loop is `scan n in N { ... }`");
+      if (at_word(1) && at("in", 2)) fix.edits.push_back({range(peek()), "scan"});
+      if (std::optional<Fix> dim = fix.edits.empty() ? std::nullopt : dim_of_range(pos_ + 3))
+        fix.edits.push_back(dim->edits[0]);
+      diagnostic.fixes.push_back(std::move(fix));
+    }
     fail(std::move(diagnostic));
   }
   name("a value");  // tells that it is reserved

@@ -121,9 +121,13 @@ Diagnostic Cursor::missing(std::string_view text, std::string_view where) const 
   const bool ends = at_end() || next.first_on_line || next.text == "{" || next.text == "}";
   const bool opens = text == "(" || text == "{";
   const bool begins = next.kind == Token::Kind::word || next.kind == Token::Kind::number;
+  const bool another_argument = where == "after the arguments" && !next.first_on_line &&
+                                (begins || next.kind == Token::Kind::string || next.text == "|");
   if ((text == "=" && at("==")) || (text == ":" && at("=")) ||
       (text == "->" && (at(":") || at("="))))
     diagnostic.fixes.push_back(replace(range(next), std::string(text), "write " + quoted(text)));
+  else if (another_argument)
+    diagnostic.fixes.push_back(replace(after_last(), ",", "a comma separates the arguments"));
   else if (closes ? ends : begins && !opens && !next.first_on_line)
     diagnostic.fixes.push_back(
         replace(after_last(),

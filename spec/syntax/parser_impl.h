@@ -126,13 +126,15 @@ class Parser : Cursor {
   [[noreturn]] void not_a_declaration();
   [[noreturn]] void not_a_statement();
   std::optional<Fix> statement_fix() const;
-  bool ends_body() const;
+  size_t after_statement() const;
+  Fix own_name() const;
 
   // other_languages.cpp
   std::optional<Fix> names_alone(std::string_view word) const;
   Fix own_comment(size_t slashes) const;
   Fix dims_alone() const;
   std::optional<Fix> dims_in_brackets() const;
+  std::optional<Fix> dim_of_range(size_t first) const;
   std::optional<Fix> no_entry() const;
   std::optional<Fix> other_statement() const;
   std::optional<Fix> other_choice() const;

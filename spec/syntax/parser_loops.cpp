@@ -32,6 +32,12 @@ void Parser::scan(Loop& loop) {
   loop.variables.push_back(value_name("the variable of the scan"));
   expect("in", "after the variable of a scan");
   take_early();
+  if (std::optional<Fix> fix = !at_word() || at("(", 1) ? dim_of_range(pos_) : std::nullopt) {
+    Diagnostic diagnostic =
+        error("E0002", range(peek()), "expected the dim of the scan, found " + found());
+    diagnostic.fixes.push_back(*std::move(fix));
+    fail(std::move(diagnostic));
+  }
   loop.dims.push_back(name("the dim of the scan"));
   if (early) tell(reverse_too_early(*early));
   loop.reverse = accept("reverse");

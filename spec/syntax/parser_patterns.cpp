@@ -27,6 +27,19 @@ PatternExpr Parser::pattern() {
     diagnostic.fixes.push_back(replace(range(peek()), ",", "a comma separates the operands"));
     fail(std::move(diagnostic));
   }
+  if (!result.right && at_split() && !result.left.empty() && !result.left.back().marks.empty()) {
+    // The marks end an operand: another one follows where an arrow does, or else the result.
+    size_t next = pos_;
+    while (next < stop_ && tokens_[next].text != "->") ++next;
+    const bool another = next < stop_;
+    Diagnostic diagnostic =
+        error("E0006", range(peek()),
+              "expected " + std::string(another ? "`,`" : "`->`") + ", found " + found());
+    diagnostic.fixes.push_back(another
+                                   ? replace(after_last(), ",", "a comma separates the operands")
+                                   : replace(after_last(), " ->", "the result stands after `->`"));
+    fail(std::move(diagnostic));
+  }
   if (!at_end()) {
     fail(result.right ? "a dim, marks, `;` or the end of the pattern"
                       : "a dim, `,`, `->`, `;` or the end of the pattern");

@@ -114,14 +114,43 @@ void Parser::not_a_statement() {
   fail(std::move(diagnostic));
 }
 
-// Whether the call that begins here is the last statement.
-bool Parser::ends_body() const {
-  size_t i = pos_ + 1;
-  for (int depth = 0; i < tokens_.size(); ++i) {
-    depth += tokens_[i].text == "(";
-    if (tokens_[i].text == ")" && --depth == 0) break;
+// The token after the statement that begins here: the next line's first, or the block's `}`.
+size_t Parser::after_statement() const {
+  size_t i = pos_;
+  for (int depth = 0; i + 1 < tokens_.size(); ++i) {
+    const std::string_view text = tokens_[i].text;
+    if (tokens_[i].kind == Token::Kind::string) continue;
+    const bool word_below = i > pos_ && tokens_[i].first_on_line && at_word_token(i);
+    if (depth == 0 && (text == "}" || (word_below && tokens_[i - 1].text != ","))) break;
+    depth +=
+        (text == "(" || text == "[" || text == "{") - (text == ")" || text == "]" || text == "}");
   }
-  return i + 1 < tokens_.size() && tokens_[i + 1].text == "}";
+  return i;
+}
+
+// `x += y`: a name of its own for the sum, there and where it is read below.
+Fix Parser::own_name() const {
+  const std::string old(peek().text), sign(peek(1).text);
+  std::string name = old + "2";
+  while (std::any_of(tokens_.begin(), tokens_.end(),
+                     [&](const Token& token) { return token.text == name; }))
+    name += "_";
+  Fix fix = replace({file_, peek().begin, peek(2).end}, name + " = " + old + " " + sign,
+                    "a name is assigned once: give the new value a name of its own");
+  const size_t end = after_statement();
+  if (sign != "+") {
+    fix.edits[0].text += " (";
+    fix.edits[0].range.end = peek(3).begin;
+    fix.edits.push_back({{file_, tokens_[end - 1].end, tokens_[end - 1].end}, ")"});
+  }
+  int depth = 0;
+  for (size_t i = end; i + 1 < tokens_.size() && depth >= 0; ++i) {
+    depth += (tokens_[i].text == "{") - (tokens_[i].text == "}");
+    const bool names_other = tokens_[i - 1].text == "." || tokens_[i + 1].text == "=";
+    if (at_word_token(i) && tokens_[i].text == old && !names_other)
+      fix.edits.push_back({range(tokens_[i]), name});
+  }
+  return fix;
 }
 
 // What other languages write here.
@@ -143,10 +172,9 @@ std::optional<Fix> Parser::statement_fix() const {
   if (std::optional<Fix> fix = other_statement()) return fix;
   if (!at_word()) return std::nullopt;
   for (const char* sign : {"+", "-", "*", "/"})
-    if (at(sign, 1) && at("=", 2))
-      return advice("a name is assigned once: give the new value a name of its own, `" +
-                    std::string(token.text) + "2 = " + std::string(token.text) + " " + sign +
-                    " ...`");
+    if (at(sign, 1) && at("=", 2)) return own_name();
+  if (at("<", 1) && at("-", 2) && peek(1).end == peek(2).begin)
+    return replace({file_, peek(1).begin, peek(2).end}, "=", "to name a value, write `=`");
   if (token.text == "if" || token.text == "while" || token.text == "for") {
     return advice(token.text == "if"
                       ? "there is no `if`: choose with `where(c, x, y)`, or write two functions"
@@ -154,15 +182,20 @@ std::optional<Fix> Parser::statement_fix() const {
   }
   if (begins_loop(token.text))
     return replace(front, "result = ", "give the result of the loop a name");
-  if (at("(", 1))
-    return !ends_body() ? replace(front, "_unused = ", "give the value a name")
-           : loops_ > 0 ? replace(front, "next ", "the carry of the next step is its value")
-                        : replace(front, "return ", "return the value");
   if (at("==", 1)) return replace(range(peek(1)), "=", "to name a value, write `=`");
   const auto word = token.text == "yield" ? "emit"
                     : token.text == "ret" ? "return"
                                           : nearest_statement(token.text);
   if (word) return replace(range(token), *word, "write `" + *word + "`");
+  const bool last = tokens_[after_statement()].text == "}";
+  const bool names = !peek(1).first_on_line && (at_word(1) || peek(1).kind == Token::Kind::number);
+  if (names && at_word(1) && (at("=", 2) || at(",", 2)))
+    return replace({file_, token.end, token.end}, ",", "a comma separates the names");
+  if (names) return replace({file_, token.end, token.end}, " =", "to name a value, write `=`");
+  if (last)
+    return loops_ > 0 ? replace(front, "next ", "the carry of the next step is its value")
+                      : replace(front, "return ", "return the value");
+  if (at("(", 1)) return replace(front, "_unused = ", "give the value a name");
   return std::nullopt;
 }
 
@@ -170,6 +203,12 @@ Target Parser::target() {
   Target result;
   const uint32_t begin = peek().begin;
   result.name = value_name("the name of a value");
+  if (at(":") && at("=", 1)) {
+    Diagnostic diagnostic = error("E0002", range(peek()), "expected `=`, found `:=`");
+    diagnostic.fixes.push_back(
+        replace({file_, peek().begin, peek(1).end}, "=", "to name a value, write `=`"));
+    fail(std::move(diagnostic));
+  }
   if (accept(":")) result.type = type();
   result.range = since(begin);
   return result;
@@ -188,6 +227,11 @@ Bind Parser::bind() {
   const Form form(form_, at(",", 1) ? "v, i = top_k(\"B X -> B A\", x)" : "y = x * w");
   do result.targets.push_back(target());
   while (accept(","));
+  if (at_word() && !peek().first_on_line && (at("=", 1) || at(",", 1))) {
+    Diagnostic diagnostic = error("E0002", range(peek()), "expected `,` or `=`, found " + found());
+    diagnostic.fixes.push_back(replace(after_last(), ",", "a comma separates the names"));
+    fail(std::move(diagnostic));
+  }
   expect("=", "after the names of a statement");
   if (at_loop())
     result.loop.push_back(loop());

@@ -53,7 +53,8 @@ TypeExpr Parser::type(bool before_block) {
     Diagnostic diagnostic =
         error("E0002", since(begin), "expected the dims of this type in brackets",
               "`" + result.name + "[]` is a scalar");
-    if (std::optional<Fix> fix = at("(") ? dims_in_brackets() : std::nullopt)
+    const bool touches = peek().begin == tokens_[pos_ - 1].end;
+    if (std::optional<Fix> fix = touches && !at_marks() ? dims_in_brackets() : std::nullopt)
       diagnostic.fixes.push_back(*std::move(fix));
     else
       diagnostic.fixes.push_back(
