@@ -76,7 +76,7 @@ struct Piece {
 /// Cuts the products so that threads share them. The pieces depend on the sizes alone; a piece is
 /// large enough that packing the other operand again costs little.
 std::vector<Piece> pieces_of(const Matmul& op) {
-  constexpr int64_t least_work = int64_t{1} << 26, least_lines = 256, most_pieces = 16;
+  constexpr int64_t least_work = int64_t{1} << 25, least_lines = 256, most_pieces = 16;
   const Nest& batch = op.batch;
   const int64_t products = batch.count();
   const int64_t by_work = products * op.m * op.n * op.k / least_work;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <memory>
@@ -16,12 +17,21 @@ namespace {
 /// Set while this thread works on a piece: pieces within a piece are computed in order.
 thread_local bool in_piece = false;
 
+/// Waits for something that may come soon, awake: most ops take less time than a thread to wake.
+template <class Comes>
+void watch(const Comes& comes) {
+  constexpr auto longest = std::chrono::microseconds(100);
+  for (const auto begin = std::chrono::steady_clock::now();
+       !comes() && std::chrono::steady_clock::now() - begin < longest;)
+    std::this_thread::yield();
+}
+
 /// What one rank shares with the helpers. The rank removes it when no helper is at it.
 struct Job {
   const std::function<void(int64_t)>& piece;
   const int64_t count;
   std::atomic<int64_t> next{0};
-  int helpers = 0;
+  std::atomic<int> helpers = 0;
   std::exception_ptr error = nullptr;
 
   bool is_open() const { return next < count; }
@@ -48,9 +58,11 @@ class Pool {
       const std::lock_guard lock(mutex_);
       if (threads_.empty()) start();
       jobs_.push_back(&job);
+      ++posted_;
     }
     begin_.notify_all();
     work(job, [] { return true; });
+    watch([&] { return job.helpers == 0; });
     std::unique_lock lock(mutex_);
     jobs_.erase(std::find(jobs_.begin(), jobs_.end(), &job));
     end_.wait(lock, [&] { return job.helpers == 0; });
@@ -79,6 +91,12 @@ class Pool {
     std::unique_lock lock(mutex_);
     while (true) {
       Job* job = nullptr;
+      if (!ends_ && room_ > 0 && !open_job()) {
+        const int64_t seen = posted_;
+        lock.unlock();
+        watch([&] { return posted_ != seen || room_ <= 0 || ends_; });
+        lock.lock();
+      }
       begin_.wait(lock, [&] { return ends_ || (room_ > 0 && (job = open_job())); });
       if (ends_) return;
       ++job->helpers;
@@ -122,7 +140,8 @@ class Pool {
   /// How many more may work; negative: ranks need as many threads themselves.
   std::atomic<int> room_;
   std::vector<Job*> jobs_;
-  bool ends_ = false;
+  std::atomic<int64_t> posted_ = 0;  ///< jobs so far
+  std::atomic<bool> ends_ = false;
   std::vector<std::thread> threads_;
 };
 
