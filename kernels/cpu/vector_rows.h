@@ -84,22 +84,18 @@ HWY_INLINE float largest_of(const float* x, int64_t n) {
   return most;
 }
 
-/// exp(x) = p * 2^n, where x = n ln 2 + r, with ln 2 in two parts; the polynomial p of exp(r) is
-/// that of expf in the Cephes Mathematical Library (S. L. Moshier).
-template <class V>
-struct Power {
-  V p, n;
-};
+/// The p of exp(x) = p * 2^n, where x = n ln 2 + r, with ln 2 in two parts; the polynomial of
+/// exp(r) is that of expf in the Cephes Mathematical Library (S. L. Moshier).
 template <class D, class V>
-HWY_INLINE Power<V> power_of(D d, V x) {
-  const V n = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504088896341f)));
+HWY_INLINE V power_of(D d, V x, V& n) {
+  n = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504088896341f)));
   const V r =
       hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4f), hn::NegMulAdd(n, hn::Set(d, 0.693359375f), x));
   V p = hn::Set(d, 1.9875691500e-4f);
   for (const float next :
        {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f})
     p = hn::MulAdd(p, r, hn::Set(d, next));
-  return {hn::MulAdd(p, hn::Mul(r, r), hn::Add(r, hn::Set(d, 1.0f))), n};
+  return hn::MulAdd(p, hn::Mul(r, r), hn::Add(r, hn::Set(d, 1.0f)));
 }
 
 #if HWY_TARGET == HWY_AVX3
@@ -109,6 +105,10 @@ HWY_INLINE auto scaled(hn::Vec512<float> p, hn::Vec512<float> n) {
 template <size_t lanes>
 HWY_INLINE auto scaled(hn::Vec128<float, lanes> p, hn::Vec128<float, lanes> n) {
   return hn::Vec128<float, lanes>{_mm_scalef_ps(p.raw, n.raw)};
+}
+template <class V>
+HWY_INLINE V scaled_to_normal(V p, V n) {
+  return scaled(p, n);
 }
 #else
 /// p * 2^n in two factors of 2: each, and the first product, is a normal number.
@@ -122,26 +122,32 @@ HWY_INLINE V scaled(V p, V n) {
   };
   return hn::Mul(hn::Mul(p, factor(half)), factor(hn::Sub(all, half)));
 }
+/// p * 2^n, which is a normal number, or a NaN as p is.
+template <class V>
+HWY_INLINE V scaled_to_normal(V p, V n) {
+  const hn::DFromV<V> d;
+  const hn::RebindToSigned<decltype(d)> whole;
+  const auto exponent = hn::ShiftLeft<23>(hn::ConvertTo(whole, n));
+  return hn::IfThenElse(hn::IsNaN(p), p, hn::BitCast(d, hn::Add(hn::BitCast(whole, p), exponent)));
+}
 #endif
 
 /// exp(x) within 2 ulp. NaN stays NaN.
 template <class D, class V>
 HWY_INLINE V exp_of(D d, V x) {
   const V most = hn::Set(d, 89.0f), least = hn::Set(d, -104.0f);
-  const Power<V> power = power_of(d, hn::Max(hn::Min(x, most), least));
-  return hn::IfThenElse(hn::IsNaN(x), x, scaled(power.p, power.n));
+  V n;
+  const V p = power_of(d, hn::Max(hn::Min(x, most), least), n);
+  return hn::IfThenElse(hn::IsNaN(x), x, scaled(p, n));
 }
 
 /// exp(x) of x <= 0, within 2 ulp, in fewer instructions: 0 below -87.3, where the result is
 /// subnormal. NaN stays NaN.
 template <class D, class V>
 HWY_INLINE V exp_of_negative(D d, V x) {
-  const hn::RebindToSigned<D> whole;
-  const Power<V> power = power_of(d, x);
-  const auto scaled =
-      hn::Add(hn::BitCast(whole, power.p), hn::ShiftLeft<23>(hn::ConvertTo(whole, power.n)));
-  const auto other = hn::IfThenElseZero(hn::IsNaN(x), x);
-  return hn::IfThenElse(hn::Ge(x, hn::Set(d, -87.3f)), hn::BitCast(d, scaled), other);
+  V n;
+  const V p = power_of(d, x, n);
+  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.3f)), scaled_to_normal(p, n));
 }
 
 /// Bits whose upper half is the nearest bf16, ties to even. A NaN needs all its bits in that half.
