@@ -129,6 +129,34 @@ TEST(AlmostRight, TheHeadOfAPlanHasTheAxesOfItsBodyAndItsCallers) {
   expect_first_fix(text("f32[B/d M]{U_d}", "f32[M/d]"), "E0110", "leave out `{U_d}`");
 }
 
+TEST(AlmostRight, AParameterIsDeclaredAsItIsReadRatherThanMoved) {
+  const auto text = [&](const std::string& param) {
+    return head + "fn g(x: f32[B M]) -> f32[B] { return sum(\"B M -> B\", x) }\n" +
+           "plan q implements g(x: " + param +
+           ") -> f32[B/d] {\n    return sum(\"B/d M -> B/d\", x)\n}\n";
+  };
+  for (const std::string wrong : {"f32[B/t M]", "f32[B M/d]"})
+    expect_fix(text(wrong), "E0301", "declare `x` as `f32[B/d M]`");
+  expect_fix(text("f32[B/d M/t]"), "E0301", "all_gather first");
+}
+
+TEST(AlmostRight, ADimIsTwiceInAType) {
+  const auto text = [&](const std::string& model, const std::string& plan) {
+    return head + "fn g(x: " + model + ") -> f32[B] { return sum(\"B M -> B\", x) }\n" +
+           "plan p implements g(x: " + plan +
+           ") -> f32[B/d] {\n    return sum(\"B/d M -> B/d\", x)\n}\n";
+  };
+  expect_first_fix(text("f32[B B]", "f32[B/d M]"), "E0110", "name the dims as `p` does");
+  expect_fix(text("f32[B M]", "f32[B/d B]"), "E0110", "name the dims as `g` does");
+  expect_fix(text("f32[B M]", "f32[M M]"), "E0110", "name the dims as `g` does, then");
+  const std::string products =
+      "fn s(q k: f32[B L D]) -> f32[B L L] { return einsum(\"B L D, B L D -> B L L\", q, k) }\n"
+      "plan p implements s(q k: f32[B/d L D]) -> f32[B/d L L] {\n"
+      "    return einsum(\"B/d L D, B/d L D -> B/d L L\", q, k)\n}\n";
+  expect_first_fix("mesh d\ndim B L D\n" + products, "E0110", "`L2` for the second `L`");
+  expect_first_fix("mesh d\ndim B L D\ndim T = L\n" + products, "E0110", "`T` for the second `L`");
+}
+
 TEST(AlmostRight, TheLastValueIsReturned) {
   expect_fix(body("y = x * 2"), "E0103", "return the last value");
   expect_fix(body("x * 2 + x"), "E0002", "return the value");

@@ -221,12 +221,22 @@ std::vector<Fix> make_fixes(const Sources& sources, const ir::Program& program, 
   if (!of_head.empty() && refused.diagnostic.code == "E0302" &&
       is_differentiated(program, function))
     of_op.clear();
+  // A parameter that would be moved to other axes where it is read is rather declared with these.
+  const bool moved = refused.diagnostic.code != "E0302" &&
+                     std::any_of(refused.refusal.fixes.begin(), refused.refusal.fixes.end(),
+                                 [](const FixHint& hint) {
+                                   return hint.text.starts_with("all_to_all(") ||
+                                          (hint.text.starts_with("slice(\"") &&
+                                           hint.text.find("all_gather(") != hint.text.npos);
+                                 });
+  if (moved) fixes.insert(fixes.end(), of_head.begin(), of_head.end());
   for (const std::vector<Fix>& more :
        {fixes_of_plain_copy(sources, plan, refused),
         fixes_of_record_parameter(sources, plan, refused), of_op, of_loss,
         reduced_alike(sources, program, plan, refused),
         fixes_of_record_argument(sources, plan, refused),
-        fixes_of_unreduced_origin(sources, program, plan, types, refused), of_head})
+        fixes_of_unreduced_origin(sources, program, plan, types, refused),
+        moved ? std::vector<Fix>{} : of_head})
     fixes.insert(fixes.end(), more.begin(), more.end());
   if (auto fix = alike_parameter(sources, plan, refused)) fixes.push_back(*std::move(fix));
   return fixes;

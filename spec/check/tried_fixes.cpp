@@ -8,6 +8,7 @@
 #include "spec/check/as_the_model.h"
 #include "spec/check/fixes.h"
 #include "spec/check/instances_told.h"
+#include "spec/check/needs.h"
 #include "spec/check/shown_names.h"
 
 namespace shardproof {
@@ -130,7 +131,9 @@ class FixTrial {
   FixTrial(const TriedFile& file, const std::vector<PlanReport>& plans,
            const std::vector<Diagnostic>& of_file, FileBudget& budget)
       : file_(file), plans_(plans), of_file_(of_file), budget_(budget), once_(budget.spent()) {
-    for (const PlanReport& each : plans) all_own_ += own_errors(each);
+    for (const PlanReport& each : plans)
+      for (size_t need : own_errors(each) > 0 ? needs_of(of(each)) : std::vector<size_t>{})
+        needed_by_wrong_.insert(need);
   }
 
   /// `plan` is null for an error of the file.
@@ -195,7 +198,16 @@ class FixTrial {
     return false;
   }
 
-  bool others_have_errors(const PlanReport& plan) const { return all_own_ > own_errors(plan); }
+  /// The same for an error of a fn's signature, where `plan` is null: it proves the file.
+  bool proves_as_head(const Diagnostic& diagnostic, const PlanReport* plan, const Fix& fix) {
+    return plan ? run_of_head(*plan, fix) != nullptr
+                : run(diagnostic, nullptr, fix.edits) == AfterEdit::proved;
+  }
+
+  /// Whether a plan that has errors calls this one: a signature may be at fault for both.
+  bool called_by_wrong(const PlanReport& plan) const {
+    return needed_by_wrong_.count(plan.function) > 0;
+  }
 
  private:
   std::optional<std::set<size_t>> cleared_by_head(const PlanReport& plan, const Fix& fix) {
@@ -301,7 +313,7 @@ class FixTrial {
   const std::vector<PlanReport>& plans_;
   const std::vector<Diagnostic>& of_file_;
   FileBudget& budget_;
-  size_t all_own_ = 0;
+  std::set<size_t> needed_by_wrong_;
   /// By the edit: it is a fix of several errors.
   std::map<std::tuple<int32_t, uint32_t, uint32_t, std::string>, std::optional<std::set<size_t>>>
       heads_;
@@ -316,8 +328,7 @@ std::vector<Fix> tried_fixes(FixTrial& trial, const Diagnostic& diagnostic, cons
   for (const Fix& fix : diagnostic.fixes) {
     if (fix.of_head) {
       Fix tried = fix;
-      tried.checked =
-          (proved.empty() || !fix.guess) && plan && trial.run_of_head(*plan, fix) != nullptr;
+      tried.checked = (proved.empty() || !fix.guess) && trial.proves_as_head(diagnostic, plan, fix);
       if (tried.checked) proved.push_back(std::move(tried));
       continue;
     }
@@ -473,7 +484,7 @@ void try_fixes(const TriedFile& file, std::vector<PlanReport>& plans,
   }
   std::set<size_t> cleared;  // plans with errors that the fix of another plan's signature clears
   for (PlanReport& plan : plans) {
-    const bool others = trial.others_have_errors(plan);
+    const bool called = trial.called_by_wrong(plan);
     const std::set<Axis> open = open_axes(file.program, file.program.functions[plan.function]);
     for (size_t i = 0; i < plan.diagnostics.size(); ++i) {
       Diagnostic& each = plan.diagnostics[i];
@@ -484,7 +495,7 @@ void try_fixes(const TriedFile& file, std::vector<PlanReport>& plans,
         continue;
       }
       if (const auto* more =
-              told_as_error(each) && others ? tried_heads(trial, each, plan) : nullptr) {
+              told_as_error(each) && called ? tried_heads(trial, each, plan) : nullptr) {
         cleared.insert(more->begin(), more->end());
         for (size_t later = i + 1; later < plan.diagnostics.size(); ++later)
           if (told_as_error(plan.diagnostics[later])) plan.diagnostics[later].fixes.clear();

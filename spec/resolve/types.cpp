@@ -5,6 +5,7 @@
 #include <set>
 
 #include "spec/elaborate/names.h"
+#include "spec/resolve/dim_twice.h"
 
 namespace shardproof::resolution {
 namespace {
@@ -76,16 +77,7 @@ bool check_shape(World& world, const Shape& shape, SourceRange range) {
   for (const Split& split : shape.dims) {
     for (const Name& factor : split.dim.factors)
       if (!names.insert(factor).second) {
-        refuse("`" + factor + "` twice in one type");
-        const Name second = factor + "2";
-        if (!is_number(factor))
-          world.diagnostics.back().fixes.push_back(
-              {"two dims of one size have two names: declare `dim " + second + " = " + factor +
-                   "`, and write `" + second + "` for one of them",
-               {},
-               false,
-               ""});
-        return false;
+        return refuse("`" + factor + "` twice in one type");
       }
     std::vector<Name> group;  // H and (K D) are the same dims
     for (const elaborate::Factor& each : elaborate::factors(world.program, split.dim))
@@ -248,6 +240,7 @@ std::optional<Shape> resolve_shape(const TypeContext& context,
   }
   if (good && strict && !check_shape(context.world, shape, range)) {
     add_other_axes(context, dims, marks, shape);
+    add_other_dims(context, dims);
     good = false;
   }
   if (!good) return std::nullopt;
