@@ -158,19 +158,12 @@ void cross_entropy_grad(const CrossEntropyGrad& op, void* const* outputs,
   }
 }
 
-/// cos and sin of the angles `pos * rate[i]`. Highway's are made for angles up to 39000.
+/// cos and sin of the angles `pos * rate[i]`.
 void turns(float pos, const float* rate, int64_t n, float* cosines, float* sines) {
   for_each_vector(n, [=](auto d, int64_t i) HWY_ATTR {
     const auto angle = hn::Mul(hn::Set(d, pos), hn::LoadU(d, rate + i));
-    if (hn::AllTrue(d, hn::Lt(hn::Abs(angle), hn::Set(d, 39000.0f)))) {
-      hn::StoreU(hn::Cos(d, angle), d, cosines + i);
-      hn::StoreU(hn::Sin(d, angle), d, sines + i);
-      return;
-    }
-    for (int64_t k = i; k < i + static_cast<int64_t>(hn::Lanes(d)); ++k) {
-      cosines[k] = std::cos(pos * rate[k]);
-      sines[k] = std::sin(pos * rate[k]);
-    }
+    hn::StoreU(cos_of(d, angle), d, cosines + i);
+    hn::StoreU(sin_of(d, angle), d, sines + i);
   });
 }
 

@@ -10,6 +10,7 @@
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -148,6 +149,30 @@ HWY_INLINE V exp_of_negative(D d, V x) {
   V n;
   const V p = power_of(d, x, n);
   return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.3f)), scaled_to_normal(p, n));
+}
+
+/// sin or cos by `vector`, a function of Highway, which is made for angles up to 39000; by `one`
+/// where one of them is larger, infinite or NaN.
+template <class D, class V, class OfVector, class OfOne>
+HWY_INLINE V turned(D d, V angle, OfVector of_vector, OfOne of_one) {
+  if (HWY_LIKELY(hn::AllTrue(d, hn::Lt(hn::Abs(angle), hn::Set(d, 39000.0f)))))
+    return of_vector(d, angle);
+  HWY_ALIGN float each[hn::MaxLanes(d)];
+  hn::Store(angle, d, each);
+  for (float& x : each) x = of_one(x);
+  return hn::Load(d, each);
+}
+template <class D, class V>
+HWY_INLINE V sin_of(D d, V angle) {
+  return turned(
+      d, angle, [](auto of, auto x) HWY_ATTR { return hn::Sin(of, x); },
+      [](float x) { return std::sin(x); });
+}
+template <class D, class V>
+HWY_INLINE V cos_of(D d, V angle) {
+  return turned(
+      d, angle, [](auto of, auto x) HWY_ATTR { return hn::Cos(of, x); },
+      [](float x) { return std::cos(x); });
 }
 
 /// Bits whose upper half is the nearest bf16, ties to even. A NaN needs all its bits in that half.

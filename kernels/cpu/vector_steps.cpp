@@ -1,5 +1,5 @@
 // Highway's foreach_target compiles this file once per instruction level, each in its own
-// namespace. exp and tanh are Highway's; the other steps are loops that the compiler vectorizes.
+// namespace. log, log1p, expm1, sin and cos are Highway's.
 // Only Highway's headers are used: isa.h chooses the level.
 #include "kernels/cpu/vector_steps.h"
 
@@ -70,6 +70,51 @@ struct Tanh {
     return hn::IfThenElse(itself, x, hn::Div(hn::Mul(y, p), q));
   }
 };
+/// x + x P(x^2) near 0, else 1 - exp(t Q(t)) with t = |x|: least maximal errors, relative to erf,
+/// on [0, 15/16] and [15/16, 4], fitted to P(x^2) = erf(x) / x - 1 and t Q(t) = log(1 - erf(t)).
+struct Erf {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    const V size = hn::Abs(x), square = hn::Mul(x, x), t = hn::Min(size, hn::Set(d, 4.0f));
+    V p = hn::Set(d, 8.00027192e-05f), q = hn::Set(d, -1.18887046e-05f);
+    for (const float next : {-0.000805038377f, 0.00519243814f, -0.026855737f, 0.112836257f,
+                             -0.376126289f, 0.128379166f})
+      p = hn::MulAdd(p, square, hn::Set(d, next));
+    for (const float next : {0.000329408474f, -0.00366942119f, 0.0238193329f, -0.10630367f,
+                             -0.635110736f, -1.12865853f})
+      q = hn::MulAdd(q, t, hn::Set(d, next));
+    const V rest = hn::Sub(hn::Set(d, 1.0f), exp_of_negative(d, hn::Mul(t, q)));
+    const auto near = hn::Or(hn::Lt(size, hn::Set(d, 0.9375f)), hn::IsNaN(x));
+    return hn::IfThenElse(near, hn::MulAdd(x, p, x), hn::CopySign(rest, x));
+  }
+};
+/// `y`, the log of `x` if that is a positive number. A NaN made here is that of arithmetic, which
+/// Nearest keeps: Highway's has all bits.
+template <class D, class V>
+HWY_INLINE V of_log(D d, V x, V y) {
+  const V infinite = hn::Inf(d);
+  const V finite = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), hn::Neg(infinite), y);
+  return hn::IfThenElse(hn::Ge(x, hn::Zero(d)), hn::IfThenElse(hn::Eq(x, infinite), x, finite),
+                        hn::Set(d, std::numeric_limits<float>::quiet_NaN()));
+}
+struct Log {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    return of_log(d, x, hn::Log(d, x));
+  }
+};
+struct Log1p {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    return of_log(d, hn::Add(x, hn::Set(d, 1.0f)), hn::Log1p(d, x));
+  }
+};
+struct Expm1 {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    return hn::IfThenElse(hn::IsNaN(x), x, hn::Expm1(d, hn::Min(x, hn::Set(d, 89.0f))));
+  }
+};
 #define SHARDPROOF_FUNCTION(name, parameters, value) \
   struct name {                                      \
     template <class D, class V>                      \
@@ -77,6 +122,8 @@ struct Tanh {
       return value;                                  \
     }                                                \
   };
+SHARDPROOF_FUNCTION(Sin, (D d, V x), sin_of(d, x))
+SHARDPROOF_FUNCTION(Cos, (D d, V x), cos_of(d, x))
 SHARDPROOF_FUNCTION(Neg, (D, V x), hn::Neg(x))
 SHARDPROOF_FUNCTION(Abs, (D, V x), hn::Abs(x))
 SHARDPROOF_FUNCTION(Sqrt, (D, V x), hn::Sqrt(x))
@@ -97,6 +144,12 @@ bool of_one(PointwiseFn fn, const Block<float>& x, Block<float>& to, int64_t n, 
   SHARDPROOF_STEP(abs, Abs, end)
   SHARDPROOF_STEP(exp, Exp, end)
   SHARDPROOF_STEP(tanh, Tanh, end)
+  SHARDPROOF_STEP(erf, Erf, end)
+  SHARDPROOF_STEP(log, Log, end)
+  SHARDPROOF_STEP(log1p, Log1p, end)
+  SHARDPROOF_STEP(expm1, Expm1, end)
+  SHARDPROOF_STEP(sin, Sin, end)
+  SHARDPROOF_STEP(cos, Cos, end)
   SHARDPROOF_STEP(sqrt, Sqrt, end)
   SHARDPROOF_STEP(rsqrt, InverseSqrt, end)
   SHARDPROOF_STEP(round_f32, Same, end)

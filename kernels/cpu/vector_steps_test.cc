@@ -93,6 +93,12 @@ void expect_within(PointwiseFn fn, double most, Fn wanted) {
 TEST(VectorSteps, AreWithinTheirBounds) {
   expect_within(PointwiseFn::exp, 2, [](double x) { return std::exp(x); });
   expect_within(PointwiseFn::tanh, 6, [](double x) { return std::tanh(x); });
+  expect_within(PointwiseFn::erf, 2, [](double x) { return std::erf(x); });
+  expect_within(PointwiseFn::log, 4, [](double x) { return std::log(x); });
+  expect_within(PointwiseFn::log1p, 4, [](double x) { return std::log1p(x); });
+  expect_within(PointwiseFn::expm1, 4, [](double x) { return std::expm1(x); });
+  expect_within(PointwiseFn::sin, 4, [](double x) { return std::sin(x); });
+  expect_within(PointwiseFn::cos, 4, [](double x) { return std::cos(x); });
   expect_within(PointwiseFn::sqrt, 0.5, [](double x) { return std::sqrt(x); });
   expect_within(PointwiseFn::rsqrt, 1.5, [](double x) { return 1 / std::sqrt(x); });
 }
@@ -148,20 +154,11 @@ TEST(VectorSteps, RoundInTheSamePass) {
   const std::vector<float> a = any_floats(), b(a.rbegin(), a.rend()), narrow_a = rounded(a),
                            narrow_b(narrow_a.rbegin(), narrow_a.rend());
   for (Isa isa : levels())
-    for (const Function& each : {Function{neg, 1},
-                                 {abs, 1},
-                                 {exp, 1},
-                                 {tanh, 1},
-                                 {sqrt, 1},
-                                 {rsqrt, 1},
-                                 {round_f32, 1},
-                                 {round_bf16, 1},
-                                 {add, 2},
-                                 {sub, 2},
-                                 {mul, 2},
-                                 {div, 2},
-                                 {maximum, 2},
-                                 {minimum, 2}}) {
+    for (const Function& each :
+         {Function{neg, 1}, {abs, 1},   {exp, 1},       {tanh, 1},       {erf, 1},
+          {log, 1},         {log1p, 1}, {expm1, 1},     {sin, 1},        {cos, 1},
+          {sqrt, 1},        {rsqrt, 1}, {round_f32, 1}, {round_bf16, 1}, {add, 2},
+          {sub, 2},         {mul, 2},   {div, 2},       {maximum, 2},    {minimum, 2}}) {
       for (const Rounding rounding : {Rounding::bf16, Rounding::bf16_of_narrow_nans}) {
         const bool any = rounding == Rounding::bf16;
         const std::vector<float>&x = any ? a : narrow_a, &y = any ? b : narrow_b;
