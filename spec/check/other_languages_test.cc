@@ -43,6 +43,11 @@ TEST(OtherLanguages, AGatherOverDevicesNamesWhatEachHas) {
       "E0103", "`psum_scatter(\"B F {U_t} -> B F/t\", h)`");
 }
 
+TEST(OtherLanguages, TheSizeOfAnAxisIsBetweenBars) {
+  expect_fix(plan("2 * x", "B M", rows, "B/d M]", "return 2 * x * d / |d|"), "E0109",
+             "its size is `|d|`");
+}
+
 TEST(OtherLanguages, AScanGoesOverADim) {
   for (const std::string loop : {"scan n in range(B)", "scan n in 0..B", "scan n in 0 .. |B|",
                                  "for n in range(B)", "for n in B"})

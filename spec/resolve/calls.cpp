@@ -222,6 +222,8 @@ bool expect(Body& body, const CallSite& site, size_t least, size_t most,
     if (keyword == "axis" || keyword == "dim" || keyword == "keepdims" || keyword == "keepdim")
       error.fixes.push_back(
           {"name the dims in a pattern, as in `sum(\"B M -> M\", x)`", {}, false, ""});
+    else if (auto form = call_form(site.name))
+      error.fixes.push_back(*std::move(form));
     return false;
   }
   const size_t count = site.args.size();

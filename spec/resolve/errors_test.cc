@@ -287,6 +287,7 @@ TEST(Errors, not_allowed_here) {
                 "plan q(x: f32[B]) -> f32[B] { return x }\n"
                 "fn f(x: f32[B]) -> f32[B] {\n  return q(x)  # E0109\n}");
   expect_errors(head + "fn f(x: f32[B]) -> f32[B] {\n  return x * |t|  # E0109\n}");
+  expect_errors(head + "fn f(x: f32[B]) -> f32[B] {\n  return x * t  # E0109\n}");
   expect_errors(head + "fn f(x: f32[B]) -> f32[B] {\n  return x * B  # E0109\n}");
 }
 

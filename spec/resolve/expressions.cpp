@@ -27,9 +27,12 @@ Values name_value(Body& body, const syntax::Expr& expr) {
   const FileScope& file = body.file();
   if (auto found = file.consts.find(expr.text); found != file.consts.end())
     return const_value(body, found->second, expr);
-  if (file.dims.count(expr.text) || body.scope->dims.count(expr.text)) {
-    Diagnostic& error =
-        body.error("E0109", expr.range, "`" + expr.text + "` is a dim, not a value");
+  const bool is_axis = file.axes.count(expr.text);
+  if (is_axis && !body.scope->is_plan) return size_value(body, expr);  // which is refused
+  if (is_axis || file.dims.count(expr.text) || body.scope->dims.count(expr.text)) {
+    Diagnostic& error = body.error(
+        "E0109", expr.range,
+        "`" + expr.text + "` is " + (is_axis ? "a mesh axis" : "a dim") + ", not a value");
     error.fixes.push_back(
         {"its size is `|" + expr.text + "|`", {{expr.range, "|" + expr.text + "|"}}, false, ""});
     return unknown_value();
