@@ -108,10 +108,12 @@ class Progress {
   ~Progress() { clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
-  void show(const std::string& text) {
+  void show(const char* doing, const std::string& what, size_t i, size_t count) const {
+    const std::string text =
+        doing + (" " + what) + " (" + std::to_string(i + 1) + " of " + std::to_string(count) + ")";
     if (on_) err_ << "\r\033[K" << visible(text).substr(0, 78) << std::flush;
   }
-  void clear() {
+  void clear() const {
     if (on_) err_ << "\r\033[K" << std::flush;
   }
 
@@ -177,12 +179,13 @@ class Run {
   int files() {
     std::vector<FileReport> reports;
     {
-      Progress progress(err_, environment_.err_is_terminal);
+      const Progress progress(err_, environment_.err_is_terminal);
+      progress_ = &progress;
       for (size_t i = 0; i < options_.files.size(); ++i) {
-        progress.show("checking " + options_.files[i] + " (" + std::to_string(i + 1) + " of " +
-                      std::to_string(options_.files.size()) + ")");
+        progress.show("checking", options_.files[i], i, options_.files.size());
         reports.push_back(file(options_.files[i]));
       }
+      progress_ = nullptr;
     }
     for (const auto& [name, kernel] : equipment_.kernels) refuse_without_plan(name, reports);
     print(reports);
@@ -391,7 +394,10 @@ class Run {
     const double start = now();
     const auto whole =
         shardproof::Program::of(*report.checked, report.sources, report.path, reader);
-    const std::vector<TestedPlan> tested = test_plans(whole, options, equipment_.kernels);
+    const auto show = [&](const Name& plan, size_t i, size_t count) {
+      progress_->show("testing", plan, i, count);
+    };
+    const std::vector<TestedPlan> tested = test_plans(whole, options, equipment_.kernels, show);
     std::ostringstream text;
     test_seconds_ = now() - start;
     print_tested(tested, options, test_seconds_, text);
@@ -589,6 +595,7 @@ class Run {
   std::ostream& out_;
   std::ostream& err_;
   double start_of_file_ = 0;                   ///< in processor seconds
+  const Progress* progress_ = nullptr;         ///< while files are checked
   double test_seconds_ = 0;                    ///< for the last file
   std::map<std::string, std::string> tested_;  ///< by path: the output of --test
 };

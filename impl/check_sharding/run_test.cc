@@ -392,12 +392,15 @@ TEST_F(Files, UnknownSizesExit3) {
 }
 
 TEST_F(Files, ProgressIsForATerminalOnly) {
-  const std::string file = write("a.shard", "dim M\n");
-  EXPECT_EQ(run_with({file}).err, "");
+  const std::string file = write("a.shard",
+                                 "dim M\nplan p(x: f32[M]) -> f32[M] { return x }\nplan q(x: "
+                                 "f32[M]) -> f32[M] { return x }\n");
+  EXPECT_EQ(run_with({file, "--test"}).err, "");
   Environment terminal;
   terminal.err_is_terminal = true;
-  const std::string err = run_with({file}, "", terminal).err;
-  EXPECT_NE(err.find("\r\033[Kchecking "), std::string::npos);
+  const std::string err = run_with({file, "--test"}, "", terminal).err;
+  for (const char* line : {"\r\033[Kchecking ", "\r\033[Ktesting p (1 of 2)", "testing q (2 of 2)"})
+    EXPECT_NE(err.find(line), std::string::npos) << line;
   EXPECT_TRUE(err.ends_with("\r\033[K"));
 }
 

@@ -164,8 +164,10 @@ void print_failure(const TestedPlan& of, std::ostream& out) {
 
 }  // namespace
 
-std::vector<TestedPlan> test_plans(const Program& program, const beside::CaseOptions& options,
-                                   const std::map<Name, beside::Kernel>& kernels) {
+std::vector<TestedPlan> test_plans(
+    const Program& program, const beside::CaseOptions& options,
+    const std::map<Name, beside::Kernel>& kernels,
+    const std::function<void(const Name& plan, size_t i, size_t count)>& before) {
   std::vector<TestedPlan> all;
   const CheckedProgram& checked = program.checked();
   const std::vector<bool> steps = find_steps(checked.program());
@@ -174,10 +176,12 @@ std::vector<TestedPlan> test_plans(const Program& program, const beside::CaseOpt
     const ir::Function& function = checked.program().functions.at(report.function);
     return !function.imported && function.kind == ir::Function::Kind::plan;
   };
-  auto left = std::count_if(checked.plans().begin(), checked.plans().end(), is_own) + 1;
+  const auto count = std::count_if(checked.plans().begin(), checked.plans().end(), is_own);
+  auto left = count + 1;
   for (const PlanReport& report : checked.plans()) {
     if (!is_own(report)) continue;
     --left;
+    before(report.name, static_cast<size_t>(count - left), static_cast<size_t>(count));
     const ir::Function& function = checked.program().functions.at(report.function);
     const std::string claim = report.name + (report.claim.empty() ? "" : " " + report.claim);
     if (!report.read_whole) {

@@ -16,9 +16,12 @@ struct TestedPlan {
 
 /// Runs each of the file's own plans and, if it is proved, its derived backward, as often as the
 /// options say and their time allows: each has an equal share of what is left. Runs refused plans
-/// too if possible; for a trusted plan, the kernel with its name.
-std::vector<TestedPlan> test_plans(const Program& program, const beside::CaseOptions& options,
-                                   const std::map<Name, beside::Kernel>& kernels);
+/// too if possible; for a trusted plan, the kernel with its name. `before` is called before the
+/// i-th of `count` plans.
+std::vector<TestedPlan> test_plans(
+    const Program& program, const beside::CaseOptions& options,
+    const std::map<Name, beside::Kernel>& kernels,
+    const std::function<void(const Name& plan, size_t i, size_t count)>& before);
 
 /// Refuted if one differs; else unknown if one was not run.
 Verdict verdict_of(const std::vector<TestedPlan>& tested);
