@@ -2,13 +2,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <limits>
 #include <map>
 
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/onednn.h"
+#include "spec/shell/number.h"
 #include "spec/shell/shell.h"
 #include "spec/shell/version.h"
 
@@ -60,20 +60,12 @@ std::vector<Assignment> assignments(const std::vector<std::string>& texts) {
   return result;
 }
 
-/// CLI11 clamps numbers that are too large: reject them.
-template <class Number>
-bool fits(const std::string& text, Number& number) {
-  const char* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, number);
-  return read.ec == std::errc() && read.ptr == end;
-}
-
 template <class Number>
 CLI::Validator from(Number least) {
   return CLI::Validator(
       [=](const std::string& text) -> std::string {
         Number number;
-        const bool read = fits(text, number) && number <= std::numeric_limits<Number>::max();
+        const bool read = shell::fits(text, number) && number <= std::numeric_limits<Number>::max();
         if (read && number >= least) return "";
         return text + " is not a number of at least " + CLI::detail::to_string(least);
       },
@@ -86,7 +78,7 @@ CLI::Validator up_to(Number most) {
   return CLI::Validator(
       [=](const std::string& text) -> std::string {
         Number number;
-        if (fits(text, number) && number >= 0 && number <= most) return "";
+        if (shell::fits(text, number) && number >= 0 && number <= most) return "";
         return text + " is not a number from 0 to " + CLI::detail::to_string(most);
       },
       CLI::Range(Number{0}, most).get_description());
@@ -128,7 +120,8 @@ class Flags {
 
   void model() {
     group_ = "Model and mesh";
-    text("--mesh", o_.mesh, "Ranks by axis, e.g. d=2,t=2 (default: one rank)", "AXIS=N,..");
+    text("--mesh", o_.mesh, "Ranks by axis, e.g. d=2,t=2 (default: one rank)", "AXIS=N,..")
+        ->join(',');
     text("--transport", o_.transport, "threads (default), mpi, or nccl: a GPU for each process",
          "KIND")
         ->transform(one_of<Transport>(
@@ -332,6 +325,7 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
   try {
     std::vector<std::string> reversed(args.rbegin(), args.rend());
     app.parse(std::move(reversed));
+    shell::refuse_empty(app);
     require_consistent(line.options);
   } catch (const CLI::ParseError& error) {
     const bool asked = error.get_exit_code() == 0;

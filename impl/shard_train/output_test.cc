@@ -160,6 +160,11 @@ std::string refusal(std::vector<std::string> args) {
 
 TEST(Job, IsRefusedWithTheNameOfWhatDoesNotFit) {
   EXPECT_EQ(refusal({"--mesh", "d=2,t=2", "--set", "B=4,L=8"}), "accepted");
+  EXPECT_EQ(refusal({"--mesh", "d=2", "--mesh", "t=2", "--ranks", "4"}), "accepted");
+  EXPECT_THAT(refusal({"--mesh", "d=2", "--mesh", "d=4"}), HasSubstr("axis d is given twice"));
+  EXPECT_THAT(refusal({"--save", ""}), HasSubstr("--save: its value is empty"));
+  for (const char* number : {"1e-400", "1e400", "nan", "0x10", ""})
+    EXPECT_THAT(refusal({"--set", std::string("clip=") + number}), HasSubstr("not a number that"));
   EXPECT_THAT(refusal({"--mesh", "x=2"}), HasSubstr("no mesh axis x; it has d, t"));
   EXPECT_THAT(refusal({"--mesh", "d=0"}), HasSubstr("mesh axis d has size 0"));
   EXPECT_THAT(refusal({"--mesh", "d=8192", "--set", "B=8192"}),

@@ -2,11 +2,11 @@
 
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <numeric>
 #include <set>
 
 #include "impl/tensor/listed.h"
+#include "spec/shell/number.h"
 
 namespace shardproof::shard_train {
 namespace {
@@ -31,10 +31,10 @@ int64_t whole_number(const std::string& flag, const Assignment& given) {
 }
 
 double real_number(const std::string& flag, const Assignment& given) {
-  char* end = nullptr;
-  const double number = std::strtod(given.second.c_str(), &end);
-  if (given.second.empty() || *end || !std::isfinite(number))
-    throw BadInput(flag + " " + given.first + "=" + given.second + ": not a number");
+  double number = 0;
+  if (!shell::fits(given.second, number) || !std::isfinite(number))
+    throw BadInput(flag + " " + given.first + "=" + given.second +
+                   ": not a number that fits into 64 bits");
   return number;
 }
 

@@ -179,6 +179,7 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
   try {
     std::vector<std::string> reversed(args.rbegin(), args.rend());
     w.app.parse(std::move(reversed));
+    shell::refuse_empty(w.app);
     for (const std::string& folder : w.hf)
       o.files.push_back(folder + (folder.ends_with('/') ? "" : "/") + "config.json");
     require_sense(w.app, o);

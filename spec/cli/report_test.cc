@@ -221,7 +221,9 @@ TEST(Sizes, MistakesAreDiagnostics) {
        "the mesh has more devices than fit into 64 bits", "|d|*|t| overflows"},
       {with({{"d", "2.5"}}), "E0003", "--mesh d=2.5: a size is a whole number", ""},
       {with({{"d", ""}}), "E0003", "--mesh d=: expected NAME=NUMBER", "for example --mesh d=8"},
-      {with({}, {{"eps", "x"}}), "E0003", "--set eps=x: not a number", ""},
+      {with({}, {{"eps", "x"}}), "E0003", "--set eps=x: not a number that fits into 64 bits", ""},
+      {with({}, {{"eps", "1e-400"}}), "E0003",
+       "--set eps=1e-400: not a number that fits into 64 bits", ""},
       {with({{"t", "4"}}), "E0106", "--mesh t=4: the file says t=3",
        "a size that the file gives is part of what is proved; leave it open there to choose it "
        "here"},

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -13,6 +12,7 @@
 #include "spec/check/requirements.h"
 #include "spec/cli/report.h"
 #include "spec/cli/suggest.h"
+#include "spec/shell/number.h"
 
 namespace shardproof::cli {
 namespace {
@@ -106,10 +106,9 @@ class Reader {
   }
 
   void constant(const std::string& written, const Name& name, const std::string& number) {
-    char* end = nullptr;
-    const double value = std::strtod(number.c_str(), &end);
-    if (end != number.c_str() + number.size() || !std::isfinite(value))
-      return add(error("E0003", written + ": not a number"));
+    double value = 0;
+    if (!shell::fits(number, value) || !std::isfinite(value))
+      return add(error("E0003", written + ": not a number that fits into 64 bits"));
     if (value != program_.consts.at(name))
       given_.consts[name] = value;
     else

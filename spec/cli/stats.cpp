@@ -7,7 +7,7 @@ namespace shardproof::cli {
 namespace {
 
 using cost::human_bytes;
-using cost::human_count;
+using cost::human_flops;
 using Table = std::vector<std::vector<std::string>>;
 
 /// Columns aligned: the first to the left, numbers (all but the last column) to the right.
@@ -58,7 +58,7 @@ Table numeric(const cost::Cost& cost, const cost::Evaluated& at) {
   for (size_t i = 0; i < at.rows.size(); ++i)
     table.push_back({at.rows[i].kind, std::to_string(at.rows[i].count),
                      human_bytes(at.rows[i].bytes), totals[i].bytes.text()});
-  table.push_back({"einsums", "", human_count(at.flops) + "FLOPs", cost.flops.text()});
+  table.push_back({"einsums", "", human_flops(at.flops), cost.flops.text()});
   table.push_back({"state", "", human_bytes(at.state), cost.state.text()});
   table.push_back({"inputs", "", human_bytes(at.inputs), cost.inputs.text()});
   table.push_back({"saved", "", human_bytes(at.saved), cost.saved.text()});

@@ -37,8 +37,8 @@ struct Fraction {
 };
 
 int64_t whole(double value) {
-  if (!(std::abs(value) <= 9.0e15) || value != std::floor(value))
-    throw std::domain_error("a size that is not a whole number");
+  if (!(std::abs(value) <= 9.0e15)) throw std::domain_error("a size of more than 9 * 10^15");
+  if (value != std::floor(value)) throw std::domain_error("a size that is not a whole number");
   return static_cast<int64_t>(value);
 }
 
@@ -195,10 +195,9 @@ std::string human_bytes(int64_t bytes) {
   return human(static_cast<double>(bytes), 1024, {"B", "KiB", "MiB", "GiB", "TiB", "PiB"});
 }
 
-std::string human_count(int64_t count) {
-  std::string text = human(static_cast<double>(count), 1000, {"", "k", "M", "G", "T", "P", "E"});
-  text.erase(text.find_last_not_of(' ') + 1);
-  return text;
+std::string human_flops(int64_t flops) {
+  return human(static_cast<double>(flops), 1000,
+               {"FLOPs", "kFLOPs", "MFLOPs", "GFLOPs", "TFLOPs", "PFLOPs", "EFLOPs"});
 }
 
 }  // namespace shardproof::cost

@@ -54,7 +54,7 @@ class Amount {
 
 /// 1536 as "1.5 KiB".
 std::string human_bytes(int64_t bytes);
-/// 1500000 as "1.50 M".
-std::string human_count(int64_t count);
+/// 1500000 as "1.50 MFLOPs".
+std::string human_flops(int64_t flops);
 
 }  // namespace shardproof::cost

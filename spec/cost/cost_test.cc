@@ -265,8 +265,8 @@ TEST(Amount, NumbersForPeople) {
   EXPECT_EQ(human_bytes(1536), "1.50 KiB");
   EXPECT_EQ(human_bytes(int64_t{3} << 30), "3.00 GiB");
   EXPECT_EQ(human_bytes(12), "12 B");
-  EXPECT_EQ(human_count(1500000), "1.50 M");
-  EXPECT_EQ(human_count(12), "12");
+  EXPECT_EQ(human_flops(1500000), "1.50 MFLOPs");
+  EXPECT_EQ(human_flops(0), "0 FLOPs");
 }
 
 }  // namespace

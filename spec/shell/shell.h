@@ -49,6 +49,9 @@ CLI::Validator one_of(const std::map<std::string, T>& values) {
   return with_choices(CLI::Validator(known, ""), names);
 }
 
+/// Throws CLI::ValidationError for an option with an empty value, as of a variable that is not set.
+void refuse_empty(const CLI::App& app);
+
 /// Adds an option to `app` that its help does not show: --shell bash|zsh|fish|man. Its text is
 /// written to `asked` when the command line is parsed, and CLI::Success ends the parsing.
 void add_option(CLI::App& app, const std::string& version, std::optional<std::string>& asked);

@@ -49,6 +49,13 @@ std::vector<Word> words_of(const CLI::App& app) {
   return words;
 }
 
+void refuse_empty(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& value : option->results())
+      if (value.empty() && option->count() > 0)
+        throw CLI::ValidationError(option->get_name(), "its value is empty");
+}
+
 std::string summary(const CLI::App& app) {
   std::string text = one_line(app.get_description());
   return text.substr(0, text.find(". ")) + (text.find(". ") == std::string::npos ? "" : ".");
