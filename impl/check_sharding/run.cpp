@@ -240,12 +240,10 @@ class Run {
                                           : static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
   }
 
-  /// Less for a file whose proof took long.
-  beside::CaseTime time_of_cases() const {
+  /// For what follows the proof: less for a file whose proof took long.
+  double seconds_left() const {
     constexpr double of_file = 9, least = 1, most = 6;
-    const double now = processor_seconds();
-    const double seconds = std::clamp(of_file - (now - start_of_file_), least, most);
-    return {.clock = [this] { return processor_seconds(); }, .of_all = now + seconds};
+    return std::clamp(of_file - (processor_seconds() - start_of_file_), least, most);
   }
 
   double now() const { return environment_.seconds ? environment_.seconds() : steady_seconds(); }
@@ -381,7 +379,8 @@ class Run {
     if (options_.cases)
       options.cases = *options_.cases;
     else
-      options.time = time_of_cases();
+      options.time = {.clock = [this] { return processor_seconds(); },
+                      .of_all = processor_seconds() + seconds_left()};
     for (const auto& [name, size] : given.sizes) {
       const auto axis = program.axes.find(name);
       const auto dim = program.dims.find(name);
@@ -426,7 +425,7 @@ class Run {
     options.set = given.consts;
     const std::vector<bool> steps = find_steps(checked.program());
     bool found = options_.backward->empty();
-    const FileBudget budget;
+    const double end = processor_seconds() + seconds_left();
     KeptBackwards kept;
     for (const PlanReport& plan : checked.plans()) {
       const ir::Function& function = checked.program().functions.at(plan.function);
@@ -439,7 +438,8 @@ class Run {
           !has_floats(function))
         continue;
       BackwardReport backward{plan.function, plan.name, {}, Verdict::unknown};
-      if (budget.ended() || kept.full())
+      options.patience = std::max((end - processor_seconds()) / FileBudget::seconds, 0.0);
+      if (options.patience == 0 || kept.full())
         backward.backward.refused = not_derived(plan.name, function);
       else
         backward.backward = check_backward(*report.sources, report.path, {checked.program(), types},

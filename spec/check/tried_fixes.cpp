@@ -180,7 +180,7 @@ class FixTrial {
     NextTexts next;
     const AfterEdit outcome = run(diagnostic, &plan, fix.edits, &next);
     fix.checked = outcome == AfterEdit::proved;
-    if (fix.checked || depth == 0 || fix.edits.empty()) return fix.checked;
+    if (fix.checked || depth == 0 || next.texts.empty()) return fix.checked;
     const int32_t file = fix.edits[0].range.file;
     const std::string& own = file_.sources.file(file).text;
     const bool joins = joined_reductions(own) == own;  // no edit of what is not in question

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <set>
 #include <utility>
 
 #include "spec/resolve/sizes.h"
@@ -171,16 +172,18 @@ std::optional<ir::DimInfo> dim_info(
   }
   info.kind = decl.kind == Kind::alias ? ir::DimInfo::Kind::alias : ir::DimInfo::Kind::group;
   info.of = decl.of;
-  for (size_t i = 0; i < info.of.size(); ++i) {
-    const Name& factor = info.of[i];
+  std::set<Name> named;
+  for (const Name& factor : info.of) {
     if (!is_number(factor) && !contains(known_dims, factor)) {
       world.unknown("dim", factor, decl.range, known_dims);
       info.kind = ir::DimInfo::Kind::plain;
       info.of.clear();
       return info;
     }
-    if (std::count(info.of.begin(), info.of.end(), factor) > 1 && i == 0)
+    if (!named.insert(factor).second) {
       world.error("E0110", decl.range, "`" + factor + "` twice in one group");
+      break;
+    }
   }
   return info;
 }

@@ -294,6 +294,7 @@ TEST(Errors, not_allowed_here) {
 TEST(Errors, types) {
   expect_errors(head + "plan p(x: f32[B/d L/d]) -> f32[B] { return zeros(f32[B]) }  # E0110");
   expect_errors(head + "plan p(x: f32[B B]) -> f32[B] { return zeros(f32[B]) }  # E0110");
+  expect_errors("dim A B\ndim G = (A B B)  # E0110");
   expect_errors(head + "plan p(x: f32[B]{U_d Max_t}) -> f32[B] { return zeros(f32[B]) }  # E0110");
   expect_errors(head + "plan p(x: f32[B/d]{U_d}) -> f32[B] { return zeros(f32[B]) }  # E0110");
 }

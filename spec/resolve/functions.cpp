@@ -20,6 +20,8 @@ class FunctionReader {
   }
 
   void run() {
+    for (const auto* list : {&entity_.decl->params, &entity_.decl->saved})
+      for (const syntax::Param& each : *list) names_[&each.group.type] = each.group.range;
     const size_t unsaved = entity_.params.size() - entity_.saved;
     for (size_t i = 0; i < entity_.params.size(); ++i) parameter(entity_.params[i], i >= unsaved);
     if (entity_.unreadable) return;
@@ -44,7 +46,7 @@ class FunctionReader {
  private:
   void parameter(const Parameter& param, bool saved) {
     size_t count = 0;
-    const SourceRange range = body_.world.locate(param.name, range_of(param));
+    const SourceRange range = body_.world.locate_next(param.name, names_of(param));
     Values values = transform<ir::ValueId>(param.type, [&](const Type& leaf) {
       const ir::ValueId id = body_.add_value(leaf, range);
       function_.values[id].type = leaf;
@@ -57,6 +59,11 @@ class FunctionReader {
     if (entity_.unreadable) values = unknown_value();
     const bool told = body_.find(param.name) || body_.file().consts.count(param.name);
     if (!told) body_.bind(param.name, std::move(values), range);
+  }
+
+  /// The text of its group, after the names before this one.
+  SourceRange& names_of(const Parameter& param) {
+    return names_.try_emplace(param.written, param.written->range).first->second;
   }
 
   void written_types() {
@@ -78,13 +85,6 @@ class FunctionReader {
   }
 
   // The source range of the parameter's group, from its name on.
-  SourceRange range_of(const Parameter& param) const {
-    for (const auto* list : {&entity_.decl->params, &entity_.decl->saved})
-      for (const syntax::Param& each : *list)
-        if (&each.group.type == param.written) return each.group.range;
-    return param.written->range;
-  }
-
   /// `return y` after the last statement, `y = ...`.
   std::optional<Fix> last_value_returned() const {
     if (entity_.decl->body.empty()) return std::nullopt;
@@ -147,6 +147,7 @@ class FunctionReader {
   ir::Function& function_;
   FunctionScope scope_;
   Body body_;
+  std::map<const syntax::TypeExpr*, SourceRange> names_;
 };
 
 }  // namespace

@@ -87,6 +87,19 @@ TEST(Limits, a_program_has_a_thousand_requires) {
   EXPECT_EQ(more.diagnostics.size(), 1u);
 }
 
+TEST(Limits, a_parameter_has_16_assumes) {
+  const auto many = [](int count) {
+    const auto of = [&](const std::string& name) {
+      return lines(count, [&](const std::string&, const std::string& i) {
+        return "assume " + name + " != " + i;
+      });
+    };
+    return head + "fn f(a b: i32[B]) -> i32[B] {\n" + of("a") + of("b") + "return a + b\n}\n";
+  };
+  EXPECT_EQ(refusal(read(many(16))), "");
+  EXPECT_EQ(refusal(read(many(17))), "a parameter has at most 16 assumes");
+}
+
 TEST(Limits, a_type_and_a_file_have_500_dims) {
   const auto dims = [](int count) {
     std::string names;

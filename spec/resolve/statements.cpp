@@ -54,8 +54,17 @@ class StatementReader {
               : (body_.loop ? "`assume` is about a fn's parameters, and cannot be inside a loop"
                             : "a generic fn assumes nothing: it has no types of its own"));
     if (is_full(body_.function.assumptions.size(), "assumes", node.range)) return;
-    if (auto assumption = assumption_of(body_, node))
-      body_.function.assumptions.push_back(std::move(*assumption));
+    const auto assumption = assumption_of(body_, node);
+    if (!assumption) return;
+    constexpr std::ptrdiff_t most = 16;  // each two and a third are compared
+    std::vector<ir::Assumption>& all = body_.function.assumptions;
+    const auto of_it = std::count_if(all.begin(), all.end(), [&](const ir::Assumption& each) {
+      return each.leaf == assumption->leaf;
+    });
+    if (of_it < most)
+      all.push_back(*assumption);
+    else if (!std::exchange(full_, true))
+      body_.error("E0007", node.range, "a parameter has at most 16 assumes");
   }
 
   /// `g, h = grad(f wrt a)(..)`: the parameters after the last one that is named.

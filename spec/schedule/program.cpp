@@ -260,7 +260,7 @@ class Reader {
 
   std::vector<Instruction> steps(const std::vector<ScheduleStatement>& steps) {
     std::vector<Instruction> result;
-    const auto outer = names_;
+    const size_t outer = declared_.size();
     for (const ScheduleStatement& step : steps) {
       if (step.kind == ScheduleStatement::Kind::require)
         conditions_.push_back(node(step.exprs[0]));
@@ -269,11 +269,20 @@ class Reader {
       else
         result.push_back(instruction(step));
     }
-    names_ = outer;
+    leave(outer);
     return result;
   }
 
  private:
+  size_t declare(const Name& name) {
+    declared_.push_back(name);
+    return names_[name] = slots_++;
+  }
+  /// Forgets the names declared since: a name is assigned once, so that none stood for another.
+  void leave(size_t outer) {
+    for (; declared_.size() > outer; declared_.pop_back()) names_.erase(declared_.back());
+  }
+
   Instruction instruction(const ScheduleStatement& step) {
     Instruction result;
     result.kind = step.kind;
@@ -281,25 +290,21 @@ class Reader {
     if (step.kind == ScheduleStatement::Kind::work) result.work = step.name.at(0);
     for (const Expr& expr : step.exprs) result.args.push_back(node(expr));
     if (step.kind == ScheduleStatement::Kind::work) return result;
-    result.slot = slots_++;
-    const auto outer = names_;
-    names_[step.name] = result.slot;
+    const size_t outer = declared_.size();
+    result.slot = declare(step.name);
     if (step.kind == ScheduleStatement::Kind::loop) {
       result.body = steps(step.body);
-      names_ = outer;
+      leave(outer);
     }
     return result;
   }
 
   void function(const ScheduleStatement& step) {
     Function function;
-    const auto outer = names_;
-    for (const Name& param : step.params) {
-      function.params.push_back(slots_);
-      names_[param] = slots_++;
-    }
+    const size_t outer = declared_.size();
+    for (const Name& param : step.params) function.params.push_back(declare(param));
     function.body = node(step.exprs[0]);
-    names_ = outer;
+    leave(outer);
     calls_[step.name] = functions_.size();
     functions_.push_back(std::move(function));
   }
@@ -355,6 +360,7 @@ class Reader {
   std::vector<Node>& conditions_;
   size_t& slots_;
   std::map<Name, size_t> names_, calls_;
+  std::vector<Name> declared_;  ///< in the steps around
 };
 
 }  // namespace
