@@ -731,8 +731,10 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
     const auto owner = std::find_if(
         program.functions.begin(), program.functions.end(),
         [&](const ir::Function& f) { return f.has_claim() && inside(diagnostic.range, f.range); });
-    const auto at = static_cast<size_t>(owner - program.functions.begin());
-    (at == own.size() ? result.diagnostics_ : own[at]).push_back(std::move(diagnostic));
+    if (owner == program.functions.end())
+      result.diagnostics_.push_back(std::move(diagnostic));
+    else
+      own[static_cast<size_t>(owner - program.functions.begin())].push_back(std::move(diagnostic));
   }
   for (const ir::Function& function : program.functions) {
     result.types_.emplace_back();

@@ -44,6 +44,7 @@ struct LibraryCall {
   struct Argument {
     Name param;
     ValueId value;
+    SourceRange range = {};  ///< of an argument that is given by its position
   };
   Name function;
   bool of_library = false;          ///< of the standard library, not of a file with that name

@@ -51,7 +51,8 @@ void Instantiation::begin_record() {
   for (size_t i = 0; i < args_.size(); ++i)
     if (!args_[i].is_record())
       (given_[i] != &defaults_[i] ? call.arguments : call.defaults)
-          .push_back({entity_.params[i].name, args_[i].leaf});
+          .push_back({entity_.params[i].name, args_[i].leaf,
+                      i < site_.args.size() ? given_[i]->range : SourceRange{}});
   body_.library_call = body_.function.library_calls.size();
   body_.function.library_calls.push_back(std::move(call));
   records_ = true;
