@@ -67,6 +67,10 @@ std::string Program::report() const {
   return text;
 }
 
+std::string not_run(const PlanReport& report) {
+  return report.name + " is " + to_string(report.verdict) + "; only proved plans run";
+}
+
 const PlanReport& Program::plan(const Name& name) const {
   const auto instance_of = [&](const PlanReport& plan) {
     return checked().program().functions.at(plan.function).instance_of;

@@ -42,4 +42,7 @@ class Program {
   std::unique_ptr<State> state_;
 };
 
+/// "p is refuted; only proved plans run".
+std::string not_run(const PlanReport& report);
+
 }  // namespace shardproof

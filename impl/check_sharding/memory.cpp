@@ -28,6 +28,10 @@ std::map<Name, PlanMemory> memory_of(const FileReport& report, const FileReader&
   for (const PlanReport& plan : report.checked->plans()) {
     if (plan.imported || !cost_of(*report.checked, plan)) continue;
     PlanMemory& memory = all[plan.name];
+    if (plan.verdict != Verdict::proved) {  // the core's message has the report of all plans
+      memory.why = not_run(plan);
+      continue;
+    }
     try {
       require_few_ops(report.checked->program(), plan.function);
       const Mesh mesh(axes);  // a mesh has at most 10^9 ranks

@@ -41,8 +41,7 @@ void require_sizes(const Program& program, const PlanReport& report, const Mesh&
 void require_verdict(const Program& program, const PlanReport& report, bool accept_unknown) {
   if (report.verdict == Verdict::proved) return;
   if (accept_unknown && report.verdict == Verdict::unknown) return;
-  throw PlanError(report.name + " is " + to_string(report.verdict) + "; only proved plans run\n" +
-                  program.report());
+  throw PlanError(not_run(report) + "\n" + program.report());
 }
 
 compile::Unit unit_of(const CheckedBackward& backward) {
