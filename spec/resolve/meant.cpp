@@ -7,7 +7,7 @@
 namespace shardproof::resolution {
 namespace {
 
-constexpr size_t most = 8;
+constexpr size_t most = 8, most_searched = 100;  // of a file: each error looks through its function
 
 bool in_path(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
 
@@ -37,7 +37,7 @@ Fix guess(std::string message, std::vector<Edit> edits) {
 std::vector<Fix> other_values(const Body& body, SourceRange range,
                               const std::function<bool(const Type&)>& fits, const Name& first) {
   const auto place = path_at(body.world.sources, range);
-  if (!place || body.inferred()) return {};
+  if (!place || body.inferred() || body.world.errors() > most_searched) return {};
   const std::string own(body.world.sources.text(*place));
   const std::string record = own.substr(0, own.rfind('.') + 1);
   struct Candidate {
@@ -71,7 +71,7 @@ std::vector<Fix> casts(const Body& body, SourceRange range, Dtype to) {
   const std::string dtype = to_string(to), text(body.world.sources.text(range));
   const std::string cast = dtype + "(" + text + ")";
   std::vector<Fix> fixes{{"cast: `" + cast + "`", {{range, cast}}, false, ""}};
-  const auto origin = origin_of(body, text);
+  const auto origin = body.world.errors() > most_searched ? std::nullopt : origin_of(body, text);
   if (!origin) return fixes;
   if (origin->type) {
     const SourceRange type = origin->type->range;
@@ -96,7 +96,8 @@ std::vector<Fix> exchanged(const Body& body, const std::vector<SourceRange>& lis
                            const std::string& message) {
   const auto text = [&](size_t i) { return std::string(body.world.sources.text(list[i])); };
   std::vector<Fix> fixes;
-  for (size_t i = 0; i < list.size() && !body.inferred(); ++i)
+  if (list.size() > most || body.inferred()) return fixes;
+  for (size_t i = 0; i < list.size(); ++i)
     if (i != at && list[i].file >= 0 && !(list[i] == list[at]))
       fixes.push_back(guess(message, {{list[at], text(i)}, {list[i], text(at)}}));
   return fixes;
