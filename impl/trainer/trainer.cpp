@@ -224,7 +224,9 @@ void Trainer::State::read_metrics(const std::vector<LocalTensor>& results) {
     report.metrics.push_back({slot.name, value});
     if (options.require_finite && !std::isfinite(value))
       throw TrainError("step " + std::to_string(report.step) + ": " + slot.name + " is " +
-                       std::to_string(value) +
+                       (std::isnan(value) ? "nan"
+                        : value > 0       ? "inf"
+                                          : "-inf") +
                        ": lower the learning rate, clip gradients, or go back to a checkpoint");
   }
 }
