@@ -16,6 +16,11 @@ std::string body(const std::string& text) {
 TEST(AlmostRight, AFunctionAlongADimIsGivenItsDims) {
   expect_fix(body("return softmax(x)"), "E0103", "`\"B M; M\"`");
   expect_fix(body("return softmax(\"M\", x)"), "E0103", "`\"B M; M\"`");
+  expect_fix(head +
+                 "fn f(x: f32[B M]) -> f32[B M] { return softmax(\"B M; M\", x) }\n"
+                 "plan p implements f(x: f32[B/d M]) -> f32[B/d M] {\n"
+                 "    return softmax(\"B/d M; F\", x)\n}\n",
+             "E0305", "work on `M`");
 }
 
 TEST(AlmostRight, ThePatternOfAScalarGetsTheDims) {

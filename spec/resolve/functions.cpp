@@ -84,7 +84,6 @@ class FunctionReader {
     }
   }
 
-  // The source range of the parameter's group, from its name on.
   /// `return y` after the last statement, `y = ...`.
   std::optional<Fix> last_value_returned() const {
     if (entity_.decl->body.empty()) return std::nullopt;

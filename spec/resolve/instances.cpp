@@ -307,8 +307,11 @@ bool Instantiation::bind_dims(const syntax::TypeExpr& written, const Type& actua
     if (std::find(named.begin(), named.end(), split.dim) == named.end())
       others.push_back(split.dim);
   for (const Dim& dim : named)
-    if (!find(actual, dim))
-      return refuse(range, what + " has no dim `" + to_string(dim) + "`", actual);
+    if (!find(actual, dim)) {
+      refuse(range, what + " has no dim `" + to_string(dim) + "`", actual);
+      other_working_dims(dim, others);
+      return false;
+    }
   if (!rest && !others.empty())
     return refuse(range, what + " has the dim `" + to_string(others[0]) + "` too", actual);
   if (!rest) return true;
@@ -334,6 +337,20 @@ bool Instantiation::refuse(SourceRange range, const std::string& message, const 
   };
   for (Fix& fix : other_values(body_, range, fits, param)) error.fixes.push_back(std::move(fix));
   return false;
+}
+
+/// `softmax("B L; Q", x)`: the dims that x has, in place of Q.
+void Instantiation::other_working_dims(const Dim& missing, const std::vector<Dim>& others) {
+  if (!site_.pattern || body_.inferred()) return;
+  for (size_t i = 0; i < instance_.whole.size(); ++i)
+    if (instance_.whole[i] == missing)
+      for (const Dim& dim : others)
+        body_.world.diagnostics.back().fixes.push_back(
+            {"work on `" + to_string(dim) + "`",
+             {{site_.pattern->working.at(i).range, to_string(dim)}},
+             false,
+             "",
+             true});
 }
 
 Name Instantiation::parameter_at(SourceRange range) const {

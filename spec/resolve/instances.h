@@ -35,6 +35,7 @@ class Instantiation {
   bool bind_dims(const syntax::TypeExpr& written, const Type& actual, const std::string& what,
                  SourceRange range);
   bool refuse(SourceRange range, const std::string& message, const Type& actual);
+  void other_working_dims(const Dim& missing, const std::vector<Dim>& others);
   void in_another_order(Diagnostic& error) const;
   Name parameter_at(SourceRange range) const;
   TypeContext context() const;
