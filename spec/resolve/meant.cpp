@@ -50,7 +50,7 @@ std::vector<Fix> other_values(const Body& body, SourceRange range,
     for (const auto& [name, binding] : scope)
       for_each_leaf(
           binding.values,
-          [&](ir::ValueId id, const std::string& path) {
+          [&, &name = name, &binding = binding](ir::ValueId id, const std::string& path) {
             if (id == ir::no_value || path == own || !fits(body.type(id))) return;
             const bool sibling = !record.empty() && path.starts_with(record);
             found.push_back({name == first, sibling, binding.range.begin, path});

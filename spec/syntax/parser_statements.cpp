@@ -1,4 +1,5 @@
 // block and bind.
+#include <algorithm>
 #include <utility>
 
 #include "spec/syntax/parser_impl.h"
