@@ -151,8 +151,8 @@ HWY_INLINE V exp_of_negative(D d, V x) {
   return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.3f)), scaled_to_normal(p, n));
 }
 
-/// sin or cos by `vector`, a function of Highway, which is made for angles up to 39000; by `one`
-/// where one of them is larger, infinite or NaN.
+/// sin or cos by `of_vector`, a function of Highway, which is made for angles up to 39000; by
+/// `of_one` where one of them is larger, infinite or NaN.
 template <class D, class V, class OfVector, class OfOne>
 HWY_INLINE V turned(D d, V angle, OfVector of_vector, OfOne of_one) {
   if (HWY_LIKELY(hn::AllTrue(d, hn::Lt(hn::Abs(angle), hn::Set(d, 39000.0f)))))

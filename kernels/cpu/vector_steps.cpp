@@ -1,6 +1,6 @@
 // Highway's foreach_target compiles this file once per instruction level, each in its own
-// namespace. log, log1p, expm1, sin and cos are Highway's.
-// Only Highway's headers are used: isa.h chooses the level.
+// namespace. log, log1p, expm1, sin and cos are Highway's. Only Highway's headers are used: isa.h
+// chooses the level.
 #include "kernels/cpu/vector_steps.h"
 
 #ifndef SHARDPROOF_HIGHWAY

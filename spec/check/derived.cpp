@@ -69,20 +69,11 @@ std::string root_text(const Sources& sources, const std::string& root) {
 /// The functions that `plan` and a text in its file need, at any depth.
 std::vector<bool> needed_by(const ir::Program& program, size_t plan, const std::string& text) {
   const std::set<Name> named = names_in(text);
-  std::vector<bool> needed(program.functions.size(), false);
-  std::vector<size_t> open{plan};
-  for (size_t f = 0; f < needed.size(); ++f)
-    if (named.contains(program.functions[f].name)) open.push_back(f);
-  while (!open.empty()) {
-    const size_t f = open.back();
-    open.pop_back();
-    if (needed[f]) continue;
-    needed[f] = true;
-    const std::vector<size_t> more = may_need(program, program.functions[f]);
-    open.insert(open.end(), more.begin(), more.end());
-    if (const auto claim = program.functions[f].claim) open.push_back(*claim);
-  }
-  return needed;
+  std::vector<size_t> first{plan};
+  for (size_t f = 0; f < program.functions.size(); ++f)
+    if (named.contains(program.functions[f].name)) first.push_back(f);
+  return with_needs(program.functions.size(), std::move(first),
+                    [&](size_t f) { return may_need_or_claim(program, program.functions[f]); });
 }
 
 /// The file of `plan` without functions that are not needed: only their line breaks stay, so that

@@ -42,7 +42,6 @@ class Cursor {
   const Token& peek(size_t ahead = 0) const;
   bool at_end() const { return peek().kind == Token::Kind::end; }
   bool at_word(size_t ahead = 0) const { return peek(ahead).kind == Token::Kind::word; }
-  bool at_word_token(size_t i) const { return tokens_[i].kind == Token::Kind::word; }
   bool at_string() const { return peek().kind == Token::Kind::string; }
   bool at(std::string_view text, size_t ahead = 0) const;  ///< that word or symbol, never a string
   bool accept(std::string_view text);

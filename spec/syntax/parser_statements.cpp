@@ -121,7 +121,8 @@ size_t Parser::after_statement() const {
   for (int depth = 0; i + 1 < tokens_.size(); ++i) {
     const std::string_view text = tokens_[i].text;
     if (tokens_[i].kind == Token::Kind::string) continue;
-    const bool word_below = i > pos_ && tokens_[i].first_on_line && at_word_token(i);
+    const bool word_below =
+        i > pos_ && tokens_[i].first_on_line && tokens_[i].kind == Token::Kind::word;
     if (depth == 0 && (text == "}" || (word_below && tokens_[i - 1].text != ","))) break;
     depth +=
         (text == "(" || text == "[" || text == "{") - (text == ")" || text == "]" || text == "}");
@@ -148,7 +149,7 @@ Fix Parser::own_name() const {
   for (size_t i = end; i + 1 < tokens_.size() && depth >= 0; ++i) {
     depth += (tokens_[i].text == "{") - (tokens_[i].text == "}");
     const bool names_other = tokens_[i - 1].text == "." || tokens_[i + 1].text == "=";
-    if (at_word_token(i) && tokens_[i].text == old && !names_other)
+    if (tokens_[i].kind == Token::Kind::word && tokens_[i].text == old && !names_other)
       fix.edits.push_back({range(tokens_[i]), name});
   }
   return fix;
