@@ -295,12 +295,13 @@ std::optional<lower::Comparison> shown_with_open(const FixedSizes& sizes,
     for (const ir::Requirement& each : requirements)
       if (!holds_at_fixed_sizes(program, each.condition).value_or(true)) return std::nullopt;
   const ir::Program open = with_open_sizes(program, sizes);
-  std::optional<bool> differs;
-  options.differ = [&] {
-    if (!differs)
-      differs = search == Search::none ||
-                refute(open, plan, nullptr, FileBudget::of_a_glance).has_value();
-    return *differs;
+  bool differs = search == Search::none;
+  lower::Look looked = lower::Look::none;
+  options.differ = [&](lower::Look look) {
+    if (!differs && look > looked)
+      differs = refute(open, plan, nullptr, FileBudget::of_a_glance, Confirm::yes, look).has_value();
+    looked = std::max(looked, look);
+    return differs;
   };
   lower::Comparison compared =
       lower::compare_functions(open, plan, *program.functions[plan].model, options);
@@ -342,21 +343,23 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
   options.equal = where_assumed == nullptr ? &proved : where_assumed;
   std::optional<Refutation> refutation;
   double searched = 0;  // seconds
-  const auto differs_within = [&](double seconds) {
-    if (refutation || searched >= seconds) return refutation.has_value();
+  lower::Look looked = lower::Look::none;
+  const auto differs_within = [&](double seconds, lower::Look look) {
+    if (refutation || (searched >= seconds && looked >= look)) return refutation.has_value();
     const double begin = seconds_of_thread();
     refutation = refute(program, plan, nullptr, seconds,
-                        search == Search::unconfirmed ? Confirm::no : Confirm::yes);
+                        search == Search::unconfirmed ? Confirm::no : Confirm::yes, look);
     const bool ended = seconds_of_thread() - begin >= seconds;
     searched = ended ? seconds : FileBudget::of_points;
+    looked = std::max(looked, look);
     return refutation.has_value();
   };
-  options.differ = [&] {
+  options.differ = [&](lower::Look look) {
     if (search == Search::none) return true;  // only the cheap levels: the caller wants no search
-    return differs_within(FileBudget::of_a_glance);
+    return differs_within(FileBudget::of_a_glance, look);
   };
   const auto apart = [&]() -> std::optional<lower::Apart> {
-    if (search == Search::none || !options.differ() || !refutation->first_wrong)
+    if (search == Search::none || !options.differ(lower::Look::all) || !refutation->first_wrong)
       return std::nullopt;
     const FirstWrong& first = *refutation->first_wrong;
     if (program.functions[plan].uses_loops_undecided || !first.same_order || first.of_gradient ||
@@ -397,7 +400,7 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
     result.proof = compared.closed_by;
     return result;
   }
-  if (search != Search::none && differs_within(FileBudget::of_points)) {
+  if (search != Search::none && differs_within(FileBudget::of_points, lower::Look::all)) {
     lower::Comparison at = compared;
     at.result = refutation->result;
     result.verdict = Verdict::refuted;

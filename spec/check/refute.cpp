@@ -551,18 +551,19 @@ std::optional<Refutation> believed(const ir::Program& program, size_t plan, cons
 }  // namespace
 
 std::optional<Refutation> refute(const ir::Program& program, size_t plan, std::string* why,
-                                 double seconds, Confirm confirm) {
+                                 double seconds, Confirm confirm, lower::Look look) {
+  constexpr size_t few = 5;  // one per kind of draw
   const PointsToRefute points(program, plan);
   const std::vector<Point>& all = points.all;
   if (all.empty()) {  // reduce large sizes that nothing reads
     const FixedSizes unread = without_those_read(program, plan, sizes_to_reduce(program, plan));
     if (!unread.empty() && !may_write_a_size(program, plan, unread))
-      return refute(with_open_sizes(program, unread), plan, why, seconds, confirm);
+      return refute(with_open_sizes(program, unread), plan, why, seconds, confirm, look);
   }
   if (all.empty() && why) *why = "no small sizes satisfy the file's requirements";
   const SearchLimit limit(seconds);
   for (const Point& point : all) try {
-      if (limit.ended()) break;
+      if (limit.ended() || (look == lower::Look::few && &point == all.data() + few)) break;
       auto found = difference_at(program, plan, point);
       if (!found) continue;
       const auto at = where_it_is_claimed(program, plan, point, found);

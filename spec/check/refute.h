@@ -9,6 +9,7 @@
 #include "spec/check/first_wrong_value.h"
 #include "spec/diag/diagnostic.h"
 #include "spec/ir/program.h"
+#include "spec/lower/lower.h"
 
 namespace shardproof {
 
@@ -32,6 +33,7 @@ enum class Confirm { yes, no };
 /// (`why` says so), or the time is over.
 std::optional<Refutation> refute(const ir::Program& program, size_t plan, std::string* why,
                                  double seconds = FileBudget::of_points,
-                                 Confirm confirm = Confirm::yes);
+                                 Confirm confirm = Confirm::yes,
+                                 lower::Look look = lower::Look::all);
 
 }  // namespace shardproof

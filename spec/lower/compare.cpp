@@ -521,18 +521,20 @@ struct Comparer {
 
   bool shared_level(int limit) { return !gradient() && level_in(shares, limit, ", shared"); }
 
+  bool differ(Look look) const { return options.differ && options.differ(look); }
+
   bool shown() {
     if (opaque_level() || report.unsupported) return true;
     // Every other level is expensive for a step with gradients: compare numbers first.
     const bool step = both_differentiate();
-    if (step && options.differ && options.differ()) return false;
+    if (step && differ(Look::all)) return false;
     out_of_steps = false;
     std::set<size_t> seen;
     const bool sealed = !has_ring(plan, &seen);
     if (sealed && (sealed_level(gradient()) || report.unsupported)) return true;
-    if (sealed && gradient() && options.differ && options.differ()) return false;
+    if (sealed && gradient() && differ(Look::all)) return false;
     if (out_of_steps) {  // the other levels take more steps
-      if (!step && options.differ) options.differ();
+      if (!step) differ(Look::all);
       return false;
     }
     if (sealed && gradient() && sealed_level(false)) return true;
@@ -542,12 +544,12 @@ struct Comparer {
       report.equal = guarded([&] { return level(limit); });
       if (report.equal) report.closed_by = "algebra, limit " + std::to_string(limit);
       if (report.equal || report.unsupported) return true;
-      if (limit == 1 && options.differ && options.differ()) break;
+      if (limit < 200 && differ(limit == 1 && !of_ring ? Look::few : Look::all)) break;
       if (limit == 200 && entries_apart()) return true;
       if (limit == 200 && has_scan() && decays()) return true;
     }
     // What a level above has shown needs no leaves. With numbers that differ, nothing is shown.
-    return !(options.differ && options.differ()) && (shared_level(24) || shared_level(200));
+    return !differ(Look::all) && (shared_level(24) || shared_level(200));
   }
 
   /// An id that is read from a parameter is assumed to be in range, but that is no fact about a

@@ -37,6 +37,10 @@ struct Apart {
   ir::ValueId plan = ir::no_value, model = ir::no_value;
 };
 
+/// How many points are looked at for a difference: the first few before a level that is seldom
+/// expensive.
+enum class Look { none, few, all };
+
 struct Options {
   algebra::Budget budget;   ///< per level; compare_functions sets its limit
   bool use_models = false;  ///< a call to a plan in `proved` is lowered as its model
@@ -55,9 +59,9 @@ struct Options {
   /// A carry that a loop scales and adds to is a sum with weights: a recurrence that decays, a
   /// running mean.
   bool decays = false;
-  /// Called when the cheap levels have failed. True: the sides differ numerically, so the expensive
+  /// Called when cheaper levels have failed. True: the sides differ numerically, so the expensive
   /// levels would fail too.
-  std::function<bool()> differ = {};
+  std::function<bool(Look)> differ = {};
   /// Called to explain a difference: a value of the plan and the one that the model has in its
   /// place.
   std::function<std::optional<Apart>()> apart = {};
