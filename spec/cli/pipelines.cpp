@@ -64,7 +64,7 @@ ScheduleProblem problem_of(const CheckedProgram& checked, const ir::Instr& instr
                       {},
                       {"add `let time_F(k)` and `let time_B(k)` to it, to prove it for all sizes"}},
                      pipeline, range)};
-    const schedule::Program steps(checked.schedules().at(pipeline.schedule));
+    const schedule::Program steps(*checked.schedules().at(pipeline.schedule));
     if (auto problem = schedule::check(steps, at))
       return {{}, problem_at(*problem, pipeline, range)};
   } catch (const std::domain_error& reason) {

@@ -7,12 +7,19 @@
 
 namespace shardproof {
 
-int32_t Sources::add(std::string path, std::string text) {
-  auto file = std::make_unique<SourceFile>(SourceFile{std::move(path), std::move(text), {0}});
-  for (size_t i = 0; i < file->text.size(); ++i)
-    if (file->text[i] == '\n') file->line_starts.push_back(static_cast<uint32_t>(i + 1));
+SourceFile::SourceFile(std::string path, std::string text)
+    : path(std::move(path)), text(std::move(text)), line_starts{0} {
+  for (size_t i = 0; i < this->text.size(); ++i)
+    if (this->text[i] == '\n') line_starts.push_back(static_cast<uint32_t>(i + 1));
+}
+
+int32_t Sources::add(std::shared_ptr<const SourceFile> file) {
   files_.push_back(std::move(file));
   return static_cast<int32_t>(files_.size() - 1);
+}
+
+int32_t Sources::add(std::string path, std::string text) {
+  return add(std::make_shared<const SourceFile>(std::move(path), std::move(text)));
 }
 
 LineColumn Sources::locate(int32_t id, uint32_t offset) const {

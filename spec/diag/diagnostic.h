@@ -17,6 +17,7 @@ struct SourceRange {
 };
 
 struct SourceFile {
+  SourceFile(std::string path, std::string text);
   std::string path;  ///< as given by the user; "<library>/norm.shard" for the standard library
   std::string text;
   std::vector<uint32_t> line_starts;
@@ -29,6 +30,7 @@ struct LineColumn {
 /// Every text that was read, so that a range can be shown.
 class Sources {
  public:
+  int32_t add(std::shared_ptr<const SourceFile> file);
   int32_t add(std::string path, std::string text);
   const SourceFile& file(int32_t id) const { return *files_.at(static_cast<size_t>(id)); }
   size_t size() const { return files_.size(); }
@@ -37,7 +39,7 @@ class Sources {
   std::string_view text(const SourceRange& range) const;
 
  private:
-  std::vector<std::unique_ptr<SourceFile>> files_;
+  std::vector<std::shared_ptr<const SourceFile>> files_;
 };
 
 enum class Severity { error, warning, note };

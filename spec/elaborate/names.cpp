@@ -14,12 +14,13 @@ bool declared_one(const ir::Program& program, const Name& dim) {
 }
 
 void append(const ir::Program& program, const Name& name, Factors& result) {
+  using Kind = ir::DimInfo::Kind;
   const auto found = program.dims.find(name);
-  const auto kind = found == program.dims.end() ? ir::DimInfo::Kind::plain : found->second.kind;
-  if (kind == ir::DimInfo::Kind::group) {
+  const auto kind = found == program.dims.end() ? Kind::plain : found->second.kind;
+  if (kind == Kind::group)
     for (const Name& factor : found->second.of) append(program, factor, result);
-    return;
-  }
+  if (kind == Kind::plain || kind == Kind::sized) result.push_back({name, name});
+  if (kind != Kind::alias) return;
   const std::vector<Name> base = program.base(Dim{{name}});
   if (base.size() == 1)
     result.push_back({name, base[0]});
@@ -38,10 +39,8 @@ Factors factors(const ir::Program& program, const Dim& dim) {
 
 Factors factors(const ir::Program& program, const Shape& shape) {
   Factors result;
-  for (const Split& split : shape.dims) {
-    const Factors more = factors(program, split.dim);
-    result.insert(result.end(), more.begin(), more.end());
-  }
+  for (const Split& split : shape.dims)
+    for (const Name& name : split.dim.factors) append(program, name, result);
   return result;
 }
 

@@ -121,8 +121,9 @@ bool sums_over_axis(const Shape& operand, const Shape& upstream) {
 }  // namespace
 
 bool pull_library(Pull& p, const ir::Program& program, const Library& op) {
-  const auto found = program.library_gradients.find(op.call->function);
-  if (found == program.library_gradients.end() || p.taped.results.size() != 1) return false;
+  if (!program.library_gradients) return false;
+  const auto found = program.library_gradients->find(op.call->function);
+  if (found == program.library_gradients->end() || p.taped.results.size() != 1) return false;
   const ir::LibraryGradient& gradient = found->second;
   const std::vector<Name> results = results_of(p, gradient, op);
   for (size_t i = 0; i < p.taped.operands.size(); ++i) {

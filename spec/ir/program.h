@@ -176,7 +176,8 @@ struct LibraryGradient {
 };
 
 struct Program {
-  std::map<Name, LibraryGradient> library_gradients;  ///< by the differentiated fn
+  /// By the differentiated fn; null in a program that was built in C++.
+  std::shared_ptr<const std::map<Name, LibraryGradient>> library_gradients;
   std::map<Name, DimInfo> dims;                       ///< literal dims ("2") are not in it
   std::map<Axis, AxisInfo> axes;
   std::map<Name, double> consts;
@@ -188,7 +189,7 @@ struct Program {
   /// `dim H = (K D)`.
   std::vector<Name> base(const Dim& dim) const;
   /// Same index and same size, perhaps under different names (S and L; H and (K D)).
-  bool same_dim(const Dim& a, const Dim& b) const { return base(a) == base(b); }
+  bool same_dim(const Dim& a, const Dim& b) const { return a == b || base(a) == base(b); }
   /// V for a dim whose base is W of `dim W pads V`.
   std::optional<Name> padded(const Dim& dim) const;
   /// |D| over plain dims and axes, as arithmetic.

@@ -31,9 +31,9 @@ bool is_condition(const ir::Instr& instr, const Frame& frame) {
 /// contains x exp(-x x / 2). So they are not sealed.
 bool of_library_gradient(const ir::Program& program, const ir::Instr& instr,
                          const ir::Function& function) {
-  if (!instr.library_call) return false;
+  if (!instr.library_call || !program.library_gradients) return false;
   const Name& name = function.library_calls.at(*instr.library_call).function;
-  const auto& gradients = program.library_gradients;
+  const auto& gradients = *program.library_gradients;
   return std::any_of(gradients.begin(), gradients.end(),
                      [&](const auto& each) { return each.second.name == name; });
 }

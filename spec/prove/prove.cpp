@@ -107,7 +107,7 @@ class Prover {
     const auto [known, fresh] = schedules_.try_emplace(schedule, false);
     const auto declared = checked_.schedules().find(schedule);
     if (fresh && declared != checked_.schedules().end())
-      known->second = prove_schedule(declared->second, solver_).proved;
+      known->second = prove_schedule(*declared->second, solver_).proved;
     return known->second;
   }
 

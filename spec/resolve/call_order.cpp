@@ -62,7 +62,8 @@ class Orderer {
       : world_(world), state_(world.functions.size(), 0), depth_(world.functions.size(), 0) {}
 
   std::vector<size_t> run() {
-    for (size_t i = 0; i < world_.functions.size(); ++i) visit(i);
+    for (size_t i = 0; i < world_.functions.size(); ++i)
+      if (!world_.files[world_.functions[i].file].library) visit(i);
     return order_;
   }
 

@@ -350,7 +350,10 @@ void check_claims(World& world) {
   }
 }
 
-void note_library_gradients(World& world) {
+namespace {
+
+std::map<Name, ir::LibraryGradient> library_gradients(const World& world) {
+  std::map<Name, ir::LibraryGradient> gradients;
   for (const FunctionEntity& entity : world.functions) {
     const syntax::FunctionDecl& decl = *entity.decl;
     if (!world.files[entity.file].library || !decl.implements) continue;
@@ -362,8 +365,18 @@ void note_library_gradients(World& world) {
     for (const syntax::TypeExpr* result : entity.written_results)
       gradient.results.push_back(result->name);
     gradient.pattern = decl.pattern.value_or("");
-    world.program.library_gradients[gradient.of] = std::move(gradient);
+    const Name of = gradient.of;
+    gradients[of] = std::move(gradient);
   }
+  return gradients;
+}
+
+}  // namespace
+
+void note_library_gradients(World& world) {
+  static const auto of_every_program =
+      std::make_shared<const std::map<Name, ir::LibraryGradient>>(library_gradients(world));
+  world.program.library_gradients = of_every_program;
 }
 
 void check_saved(World& world) {

@@ -99,14 +99,21 @@ class Loader {
 
 namespace {
 
+std::vector<std::shared_ptr<const SourceFile>> files_of_library() {
+  std::vector<std::shared_ptr<const SourceFile>> files;
+  for (const auto& [name, text] : embedded_library())
+    files.push_back(std::make_shared<const SourceFile>("<library>/" + name, text));
+  return files;
+}
+
 /// Cached by the file numbers of the sources: parsing it takes as long as parsing most programs.
 std::shared_ptr<const syntax::File> parsed_library(World& world) {
+  static const std::vector<std::shared_ptr<const SourceFile>> files = files_of_library();
   static std::mutex mutex;
   static std::map<size_t, std::shared_ptr<const syntax::File>> parsed;
   const size_t first = world.sources.size();
   std::vector<int32_t> sources;
-  for (const auto& [name, text] : embedded_library())
-    sources.push_back(world.sources.add("<library>/" + name, text));
+  for (const auto& file : files) sources.push_back(world.sources.add(file));
   const std::lock_guard lock(mutex);
   std::shared_ptr<const syntax::File>& known = parsed[first];
   if (known) return known;

@@ -40,7 +40,7 @@ Resolved collect(World& world) {
   result.notes = resolution::unused(world);
   for (const resolution::FileScope& file : world.files)
     for (const auto& [name, schedule] : file.schedules)
-      result.schedules[resolution::schedule_key(world, *schedule)] = *schedule;
+      result.schedules[resolution::schedule_key(world, *schedule)] = {file.ast, schedule};
   result.program = std::move(world.program);
   return result;
 }
