@@ -1,4 +1,5 @@
 // The sign of polynomials in sizes: each size, and each declared range, is an integer >= 1.
+#include <algorithm>
 #include <map>
 
 #include "spec/algebra/engine.h"
@@ -64,8 +65,25 @@ Shape cleared(const Shape& p) {
   return out;
 }
 
+/// Whether it is >= 0, where that follows from its value at 1 and the signs of its coefficients:
+/// it has no negative one, or only that of 1 itself, to which other powers add their least value.
+std::optional<bool> sign_at_ones(const Shape& p) {
+  Rational at_ones = 0;
+  bool grows = true, positive = true;
+  for (const auto& [powers, coef] : p) {
+    at_ones = at_ones + coef;
+    const bool falls =
+        std::any_of(powers.begin(), powers.end(), [](const auto& each) { return each.second < 0; });
+    if (coef.sign() < 0) positive = false;
+    if (falls || (coef.sign() < 0 && !powers.empty())) grows = false;
+  }
+  if (at_ones.sign() < 0) return false;
+  return positive || grows ? std::optional(true) : std::nullopt;
+}
+
 /// Substitutes s = 1 + s' for every symbol s >= 1; nonnegative if all coefficients then are.
 bool shifted_nonnegative(Shape p) {
+  if (const auto known = sign_at_ones(p)) return *known;
   p = cleared(p);
   std::vector<uint32_t> symbols;
   int degree = 0;

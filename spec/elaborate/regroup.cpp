@@ -139,10 +139,13 @@ Problem silent_transposition(const ir::Program& program, const ir::Pattern& patt
   return problem;
 }
 
-}  // namespace
+bool is_bracketed(const ir::Pattern& pattern, size_t operand) {
+  return pattern.left_bracket && pattern.bracket_operand == operand;
+}
 
-std::optional<Problem> regroup(const ir::Program& program, ir::Pattern& pattern, size_t operand,
-                               const Shape& type) {
+/// Gives the written dims the grouping of the type's.
+std::optional<Problem> grouped_as(const ir::Program& program, ir::Pattern& pattern, size_t operand,
+                                  const Shape& type) {
   Shape& written = pattern.left.at(operand);
   const Factors says = factors(program, written), own = factors(program, type);
   if (!same_run(says, own))
@@ -151,7 +154,7 @@ std::optional<Problem> regroup(const ir::Program& program, ir::Pattern& pattern,
                    .label = "the dims left of `->` are those of the operands",
                    .operand = operand};
   if (pattern.inferred) return {};
-  const bool marked = pattern.left_bracket && pattern.bracket_operand == operand;
+  const bool marked = is_bracketed(pattern, operand);
   std::optional<Dim> bracketed;
   if (marked) bracketed = written.dims.at(*pattern.left_bracket).dim;
   const Regrouped made = regrouped(program, written, type);
@@ -177,9 +180,25 @@ std::optional<Problem> regroup(const ir::Program& program, ir::Pattern& pattern,
   written = made.shape;
   if (const auto name = crossed(says, own))
     return silent_transposition(program, pattern, operand, type, *name);
+  return {};
+}
+
+bool has_dims_of(const Shape& a, const Shape& b) {
+  return std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(),
+                    [](const Split& x, const Split& y) { return x.dim == y.dim; });
+}
+
+}  // namespace
+
+std::optional<Problem> regroup(const ir::Program& program, ir::Pattern& pattern, size_t operand,
+                               const Shape& type) {
+  Shape& written = pattern.left.at(operand);
+  if (!has_dims_of(written, type))
+    if (auto problem = grouped_as(program, pattern, operand, type)) return problem;
+  if (pattern.inferred) return {};
   Factors paired;  // a position in brackets is not matched
   for (size_t i = 0; i < written.dims.size(); ++i)
-    if (!marked || i != *pattern.left_bracket)
+    if (!is_bracketed(pattern, operand) || i != *pattern.left_bracket)
       for (const Factor& each : factors(program, written.dims[i].dim)) paired.push_back(each);
   if (const auto name = repeated(paired)) {
     written = type;
