@@ -98,7 +98,7 @@ class Piped {
     if (declared == schedules.end())
       throw PlanError(place_ + ": there is no schedule " + op_.schedule);
     try {
-      const schedule::Program program(declared->second);
+      const schedule::Program program(*declared->second);
       if (!program.allows(sizes_))
         throw PlanError(place_ + ": " + op_.schedule + " does not allow " + sizes_text());
       if (const auto problem = schedule::check(program, sizes_)) throw *problem;

@@ -105,7 +105,7 @@ std::vector<PipelineRun> pipeline_runs(const FileReport& report, const PlanRepor
     try {
       const schedule::Sizes sizes = sizes_of(program, *pipeline, report.sizes);
       if (is_too_long(sizes, 1000000)) continue;
-      const schedule::Program steps(declared->second);
+      const schedule::Program steps(*declared->second);
       if (!steps.allows(sizes)) continue;
       schedule::Outcome outcome =
           schedule::simulate(steps.timelines(sizes), sizes, {}, 1, steps.range());

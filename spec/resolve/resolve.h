@@ -2,12 +2,12 @@
 // Resolves imports, names, dims and sizes; inlines library calls; flattens records. It applies no
 // typing rules: axes and marks are passed on as written.
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "spec/ir/program.h"
+#include "spec/schedule/schedule.h"
 #include "spec/syntax/ast.h"
 
 namespace shardproof {
@@ -27,8 +27,7 @@ struct Resolved {
   std::vector<size_t> named;  ///< functions that the file can name: its own and imported ones
   std::vector<bool> broken;   ///< by function of the program: it has an error itself
   bool readable = false;      ///< the file could be read and parsed
-  std::map<Name, std::shared_ptr<const syntax::ScheduleDecl>> schedules = {};  ///< of the library
-                                                                               ///< and the files
+  schedule::Schedules schedules = {};  ///< of the library and the files
   std::vector<Diagnostic> notes = {};  ///< L0003: no effect on a verdict
 };
 Resolved resolve(Sources& sources, const std::string& path, const FileReader& reader,
