@@ -299,7 +299,8 @@ std::optional<lower::Comparison> shown_with_open(const FixedSizes& sizes,
   lower::Look looked = lower::Look::none;
   options.differ = [&](lower::Look look) {
     if (!differs && look > looked)
-      differs = refute(open, plan, nullptr, FileBudget::of_a_glance, Confirm::yes, look).has_value();
+      differs =
+          refute(open, plan, nullptr, FileBudget::of_a_glance, Confirm::yes, look).has_value();
     looked = std::max(looked, look);
     return differs;
   };

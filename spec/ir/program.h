@@ -178,7 +178,7 @@ struct LibraryGradient {
 struct Program {
   /// By the differentiated fn; null in a program that was built in C++.
   std::shared_ptr<const std::map<Name, LibraryGradient>> library_gradients;
-  std::map<Name, DimInfo> dims;                       ///< literal dims ("2") are not in it
+  std::map<Name, DimInfo> dims;  ///< literal dims ("2") are not in it
   std::map<Axis, AxisInfo> axes;
   std::map<Name, double> consts;
   std::vector<Requirement> requirements;

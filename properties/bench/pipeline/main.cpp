@@ -97,7 +97,7 @@ Measured measure(const Program& program, int64_t p, int64_t microbatches,
 /// A backward makes its forward again: two products for B, one for W.
 double model_of(const Program& program, const std::string& name, int64_t p, int64_t microbatches) {
   const schedule::Sizes sizes{p, microbatches, 1, {}};
-  const schedule::Program schedule(program.checked().schedules().at(name));
+  const schedule::Program schedule(*program.checked().schedules().at(name));
   return schedule::simulate(schedule.timelines(sizes), sizes, {1, 2, 1}, 1, schedule.range())
       .run.idle();
 }
