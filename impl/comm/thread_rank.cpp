@@ -121,12 +121,13 @@ void run_ranks(int size, const MakeRank& make, const Body& body) {
   ThreadWorld world(size);
   {
     ParkedThreads threads;
-    int rank = 0;
+    int rank = 1;
     try {
       for (; rank < size; ++rank) threads.start([&, rank] { run_rank(world, rank, make, body); });
     } catch (const std::system_error& error) {
       world.fail(-1, "cannot start rank " + std::to_string(rank) + ": " + error.what());
     }
+    run_rank(world, 0, make, body);
   }
   if (const auto fault = world.fault()) throw *fault;
 }

@@ -77,7 +77,7 @@ class ThreadRank : public Communicator {
   std::map<std::vector<int>, std::unique_ptr<ThreadGroup>> groups_;
 };
 
-/// Runs `body` on ranks created by `make`, each in its own thread; see threads.h.
+/// Runs `body` on ranks created by `make`; see threads.h.
 void run_ranks(int world,
                const std::function<std::unique_ptr<ThreadRank>(ThreadWorld&, int rank)>& make,
                const std::function<void(Communicator&)>& body);
