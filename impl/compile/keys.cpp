@@ -1,102 +1,117 @@
 #include "impl/compile/keys.h"
 
+#include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "impl/compile/compiler.h"
 #include "impl/compile/ops.h"
-#include "kernels/fnv1a.h"
 
 namespace shardproof::compile {
 namespace {
 
-/// Text that is hashed as it is written.
-class Text {
+/// A sequence of numbers and texts, hashed in two ways.
+class Hash {
  public:
-  explicit Text(std::string_view kind) { add(kind); }
+  explicit Hash(std::string_view kind) { add(kind); }
 
-  Text& add(std::string_view part) {
-    for (uint64_t& word : key_.words) word = fnv1a(std::string_view("\0", 1), fnv1a(part, word));
+  Hash& add(uint64_t number) {
+    constexpr std::array<uint64_t, 2> factors{0x9e3779b97f4a7c15ull, 0xbf58476d1ce4e5b9ull};
+    for (size_t i = 0; i < factors.size(); ++i) {
+      uint64_t& word = key_.words[i];
+      word = (word ^ number) * factors[i];
+      word ^= word >> 32;
+    }
     return *this;
   }
-  Text& add(uint64_t number) { return add(std::to_string(number)); }
-  Text& add(const Key& key) { return add(key.words[0]).add(key.words[1]); }
+  Hash& add(std::string_view text) {
+    add(text.size());
+    for (size_t at = 0; at < text.size(); at += sizeof(uint64_t)) {
+      uint64_t part = 0;
+      std::memcpy(&part, text.data() + at, std::min(text.size() - at, sizeof part));
+      add(part);
+    }
+    return *this;
+  }
+  Hash& add(const Key& key) { return add(key.words[0]).add(key.words[1]); }
   Key key() const { return key_; }
 
  private:
   Key key_{{0xcbf29ce484222325ull, 0x6c62272e07bb0142ull}};
 };
 
-void add(Text& text, const std::optional<size_t>& position) {
-  if (position) text.add(*position);
-  text.add(";");
+void add(Hash& hash, const std::optional<size_t>& position) {
+  if (position) hash.add(*position);
+  hash.add(";");
 }
 
 /// Numbers indices in order of occurrence: names do not matter.
-void add(Text& text, const Placement& placement, const ir::Pattern& pattern) {
+void add(Hash& hash, const Placement& placement, const ir::Pattern& pattern) {
   for (const ir::PatternIndex& index : pattern.indices.all)
-    text.add(static_cast<uint64_t>(placement.size(Dim{{index.dim}})));
+    hash.add(static_cast<uint64_t>(placement.size(Dim{{index.dim}})));
   const auto side = [&](const Positions& positions) {
     for (const ir::Position& position : positions) {
-      for (IndexId id : position) text.add(id);
-      text.add(",");
+      for (IndexId id : position) hash.add(id);
+      hash.add(",");
     }
-    text.add(";");
+    hash.add(";");
   };
   for (const Positions& left : pattern.indices.left) side(left);
   side(pattern.indices.right);
-  add(text, pattern.left_bracket);
-  text.add(pattern.bracket_operand);
-  add(text, pattern.right_bracket);
+  add(hash, pattern.left_bracket);
+  hash.add(pattern.bracket_operand);
+  add(hash, pattern.right_bracket);
 }
 
 /// Ignores {I}: it concerns gradients, not what a rank holds.
-void add(Text& text, const Placement& placement, const Type& type) {
-  Marks marks = type.marks;
-  std::erase_if(marks, [](const auto& each) { return each.second == Mark::I; });
-  text.add(to_string(type.dtype)).add(to_string(marks));
+void add(Hash& hash, const Placement& placement, const Type& type) {
+  hash.add(static_cast<uint64_t>(type.dtype));
+  for (const auto& [axis, mark] : type.marks)
+    if (mark != Mark::I) hash.add(axis).add(static_cast<uint64_t>(mark));
+  hash.add(";");
   for (const Split& split : type.dims) {
-    text.add(static_cast<uint64_t>(placement.size(split.dim)));
-    for (const Axis& axis : split.axes) text.add(axis);
-    text.add(",");
+    hash.add(static_cast<uint64_t>(placement.size(split.dim)));
+    for (const Axis& axis : split.axes) hash.add(axis);
+    hash.add(",");
   }
-  text.add(";");
+  hash.add(";");
 }
 
 /// The attributes of an op other than its name, its pattern and its types.
 struct Attributes {
-  Text& text;
+  Hash& hash;
   const Unit& unit;
   const Placement& placement;
   const ir::Instr& instr;
 
-  void operator()(const ir::Number& op) const { text.add(std::bit_cast<uint64_t>(op.value)); }
+  void operator()(const ir::Number& op) const { hash.add(std::bit_cast<uint64_t>(op.value)); }
   void operator()(const ir::SizeOf& op) const {
-    text.add(static_cast<uint64_t>(op.axis ? placement.mesh().size(op.name)
+    hash.add(static_cast<uint64_t>(op.axis ? placement.mesh().size(op.name)
                                            : placement.size(Dim{{op.name}})));
   }
   void operator()(const ir::Binary&) const { matches(); }
   void operator()(const ir::Where&) const { matches(); }
-  void operator()(const ir::Cast& op) const { text.add(to_string(op.to)); }
+  void operator()(const ir::Cast& op) const { hash.add(static_cast<uint64_t>(op.to)); }
   void operator()(const ir::Fold& op) const {
-    text.add(op.tag.value_or("\1"));
+    hash.add(op.tag.value_or("\1"));
     matches();
   }
   void operator()(const ir::Einsum& op) const { dtype(op.to); }
   void operator()(const ir::Reduce& op) const {
-    text.add(static_cast<uint64_t>(op.fn));
+    hash.add(static_cast<uint64_t>(op.fn));
     dtype(op.to);
   }
-  void operator()(const ir::Iota& op) const { text.add(op.dim); }
-  void operator()(const ir::Ordered& op) const { text.add(op.dim); }
+  void operator()(const ir::Iota& op) const { hash.add(op.dim); }
+  void operator()(const ir::Ordered& op) const { hash.add(op.dim); }
   void operator()(const ir::Total& op) const {
-    for (const auto& [axis, mark] : op.marks) text.add(axis).add(static_cast<uint64_t>(mark));
+    for (const auto& [axis, mark] : op.marks) hash.add(axis).add(static_cast<uint64_t>(mark));
   }
   void operator()(const ir::Entry& op) const {
-    text.add(position_of(op, unit.type(instr.operands.at(0))));
+    hash.add(position_of(op, unit.type(instr.operands.at(0))));
   }
   void operator()(const ir::Grad& op) const {
-    text.add(op.function).add(op.with_value);
-    for (size_t leaf : op.wrt) text.add(leaf);
+    hash.add(op.function).add(op.with_value);
+    for (size_t leaf : op.wrt) hash.add(leaf);
   }
   /// Ops without attributes: the name suffices.
   void operator()(const auto&) const {}
@@ -105,17 +120,24 @@ struct Attributes {
   void matches() const {
     for (ir::ValueId id : instr.operands) {
       for (size_t to : matched(*unit.program, unit.type(id), unit.type(instr.results.at(0))))
-        text.add(to);
-      text.add(";");
+        hash.add(to);
+      hash.add(";");
     }
   }
-  void dtype(const std::optional<Dtype>& to) const { text.add(to ? to_string(*to) : "as it is"); }
+  void dtype(const std::optional<Dtype>& to) const {
+    if (to) hash.add(static_cast<uint64_t>(*to));
+    hash.add(";");
+  }
 };
 
 class Numbering {
  public:
   Numbering(const Unit& unit, const Placement& placement, size_t depth)
-      : unit_(unit), placement_(placement), depth_(depth), keys_(unit.plan().values.size()) {}
+      : unit_(unit),
+        placement_(placement),
+        depth_(depth),
+        keys_(unit.plan().values.size()),
+        types_(keys_.size()) {}
 
   std::vector<Key> take(const std::vector<Key>& parameters) {
     const ir::Function& function = unit_.plan();
@@ -142,19 +164,16 @@ class Numbering {
     if (const auto* stages = std::get_if<ir::Stages>(&instr.op))
       return loop(stages->dims, false, *stages->body, instr);
     if (hands_on(instr)) return set(instr, 0, keys_.at(instr.operands.at(0)));
-    Text text(ir::name_of(instr.op));
-    text.add(instr.op.index());
-    if (const ir::Pattern* pattern = ir::pattern_of(instr.op)) add(text, placement_, *pattern);
-    std::visit(Attributes{text, unit_, placement_, instr}, instr.op);
-    for (ir::ValueId id : instr.operands) {
-      text.add(keys_.at(id));
-      add(text, placement_, unit_.type(id));
-    }
-    for (size_t r = 0; r < instr.results.size(); ++r) set(instr, r, typed(text, instr, r));
+    Hash hash(ir::name_of(instr.op));
+    hash.add(instr.op.index());
+    if (const ir::Pattern* pattern = ir::pattern_of(instr.op)) add(hash, placement_, *pattern);
+    std::visit(Attributes{hash, unit_, placement_, instr}, instr.op);
+    for (ir::ValueId id : instr.operands) hash.add(keys_.at(id)).add(type_key(id));
+    for (size_t r = 0; r < instr.results.size(); ++r) set(instr, r, typed(hash, instr, r));
   }
 
   /// Whether the result is the operand itself.
-  bool hands_on(const ir::Instr& instr) const {
+  bool hands_on(const ir::Instr& instr) {
     if (std::holds_alternative<ir::Save>(instr.op) ||
         std::holds_alternative<ir::StopGrad>(instr.op))
       return true;
@@ -179,16 +198,16 @@ class Numbering {
             const ir::Instr& instr) {
     ++depth_;
     for (size_t i = 0; i < body.params.size(); ++i)
-      keys_.at(body.params[i]) = Text("of a loop").add(depth_).add(i).key();
+      keys_.at(body.params[i]) = Hash("of a loop").add(depth_).add(i).key();
     block(body);
     --depth_;
-    Text text(ir::name_of(instr.op));
-    for (const Dim& dim : dims) text.add(static_cast<uint64_t>(placement_.size(dim)));
-    text.add(reverse);
-    for (ir::ValueId id : instr.operands) text.add(keys_.at(id));
-    for (ir::ValueId id : body.next) text.add(keys_.at(id));
+    Hash hash(ir::name_of(instr.op));
+    for (const Dim& dim : dims) hash.add(static_cast<uint64_t>(placement_.size(dim)));
+    hash.add(reverse);
+    for (ir::ValueId id : instr.operands) hash.add(keys_.at(id));
+    for (ir::ValueId id : body.next) hash.add(keys_.at(id));
     for (size_t r = 0; r < instr.results.size(); ++r) {
-      Text result = text;
+      Hash result = hash;
       if (r < instr.operands.size())
         result.add("last").add(r);
       else
@@ -197,16 +216,19 @@ class Numbering {
     }
   }
 
-  Key typed(Text text, const ir::Instr& instr, size_t r) const {
+  Key typed(Hash hash, const ir::Instr& instr, size_t r) {
     const ir::ValueId id = instr.results[r];
-    if (id == ir::no_value) return text.key();
-    add(text, placement_, unit_.type(id));
-    return text.add(r).key();
+    if (id == ir::no_value) return hash.key();
+    return hash.add(type_key(id)).add(r).key();
   }
-  Key type_key(ir::ValueId id) const {
-    Text text("type");
-    add(text, placement_, unit_.type(id));
-    return text.key();
+  const Key& type_key(ir::ValueId id) {
+    std::optional<Key>& key = types_.at(id);
+    if (!key) {
+      Hash hash("type");
+      add(hash, placement_, unit_.type(id));
+      key = hash.key();
+    }
+    return *key;
   }
   void set(const ir::Instr& instr, size_t r, const Key& key) {
     if (instr.results.at(r) != ir::no_value) keys_.at(instr.results[r]) = key;
@@ -216,11 +238,12 @@ class Numbering {
   const Placement& placement_;
   size_t depth_;
   std::vector<Key> keys_;
+  std::vector<std::optional<Key>> types_;  ///< the keys of the values' types
 };
 
 }  // namespace
 
-Key outside_key(const std::string& kind, size_t n) { return Text(kind).add(n).key(); }
+Key outside_key(const std::string& kind, size_t n) { return Hash(kind).add(n).key(); }
 
 std::vector<Key> keys_of(const Unit& unit, const Placement& placement,
                          const std::vector<Key>& parameters, size_t depth) {
