@@ -95,18 +95,30 @@ bool writes(const Step& step, BufferId id) {
                                              [&](const Step& each) { return writes(each, id); });
 }
 
+namespace {
+
+/// Counts each of the buffers once.
+void count(const std::vector<BufferId>& ids, int by, std::vector<size_t>& uses) {
+  for (auto id = ids.begin(); id != ids.end(); ++id) {
+    if (std::find(ids.begin(), id, *id) != id) continue;
+    if (*id >= uses.size()) uses.resize(*id + 1);
+    uses[*id] += static_cast<size_t>(by);
+  }
+}
+
+}  // namespace
+
 void BufferUses::change(const Step& step, int by) {
-  if (!step.is_loop) change(access_of(step), by);
+  if (!step.is_loop) {
+    count(step.reads, by, reads_);
+    count(step.writes, by, writes_);
+  }
   for (const Step& each : step.body) change(each, by);
 }
 
 void BufferUses::change(const Access& access, int by) {
-  const auto count = [&](std::vector<size_t>& uses, const std::vector<BufferId>& ids) {
-    if (!ids.empty() && ids.back() >= uses.size()) uses.resize(ids.back() + 1);
-    for (BufferId id : ids) uses[id] += static_cast<size_t>(by);
-  };
-  count(reads_, access.reads);
-  count(writes_, access.writes);
+  count(access.reads, by, reads_);
+  count(access.writes, by, writes_);
 }
 
 int64_t Whole::get(const StepContext& context) const {

@@ -5,17 +5,22 @@
 namespace shardproof::plan {
 
 Touching::Touching(const std::vector<Step>& block) {
-  for (size_t i = 0; i < block.size(); ++i) add(i, access_of(block[i]));
+  for (size_t i = 0; i < block.size(); ++i) add(i, block[i]);
 }
 
-void Touching::add(size_t position, const Access& access) {
-  for (const std::vector<BufferId>* ids : {&access.reads, &access.writes})
-    for (BufferId id : *ids) {
-      if (id >= positions_.size()) positions_.resize(id + 1);
-      std::vector<size_t>& all = positions_[id];
-      const auto place = std::lower_bound(all.begin(), all.end(), position);
-      if (place == all.end() || *place != position) all.insert(place, position);
-    }
+void Touching::add(size_t position, const Step& step) {
+  add(position, step.reads);
+  add(position, step.writes);
+  for (const Step& each : step.body) add(position, each);
+}
+
+void Touching::add(size_t position, const std::vector<BufferId>& ids) {
+  for (BufferId id : ids) {
+    if (id >= positions_.size()) positions_.resize(id + 1);
+    std::vector<size_t>& all = positions_[id];
+    const auto place = std::lower_bound(all.begin(), all.end(), position);
+    if (place == all.end() || *place != position) all.insert(place, position);
+  }
 }
 
 std::vector<size_t> Touching::of(const std::vector<BufferId>& ids) const {

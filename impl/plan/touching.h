@@ -9,8 +9,9 @@ namespace shardproof::plan {
 class Touching {
  public:
   explicit Touching(const std::vector<Step>& block);
-  /// Adds an access to the step at `position`. Earlier accesses of it stay listed.
-  void add(size_t position, const Access& access);
+  /// Adds the buffers that the step at `position` uses now. Those that it used before stay listed.
+  void add(size_t position, const Step& step);
+  void add(size_t position, const std::vector<BufferId>& ids);
   /// The positions of steps that may use one of the buffers, in order, without duplicates.
   std::vector<size_t> of(const std::vector<BufferId>& ids) const;
   std::vector<size_t> of(const Access& access) const;

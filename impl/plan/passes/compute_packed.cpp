@@ -78,12 +78,13 @@ class Packs {
 
   void walk(std::vector<Step>& body) const {
     for (Step& step : body) walk(step.body);
+    if (std::none_of(body.begin(), body.end(), plain_copy)) return;
     Touching touching(body);
     std::vector<bool> gone(body.size());
     for (size_t i = 0; i < body.size(); ++i)
       if (const auto made = join(body, i, touching, gone)) {
         gone[i] = true;
-        touching.add(*made, access_of(body[*made]));
+        touching.add(*made, body[*made]);
       }
     erase_marked(body, gone);
   }

@@ -47,14 +47,18 @@ class Parts {
 
   void walk(std::vector<Step>& steps) {
     for (Step& step : steps) walk(step.body);
-    Body body(steps);
-    for (size_t i = 0; i < steps.size(); ++i)
-      if (!body.gone[i] && adds_all(steps[i])) join(body, i);
-    erase_marked(steps, body.gone);
+    if (std::any_of(steps.begin(), steps.end(), adds_all)) join(steps);
     drop_unread(steps);
   }
 
  private:
+  void join(std::vector<Step>& steps) {
+    Body body(steps);
+    for (size_t i = 0; i < steps.size(); ++i)
+      if (!body.gone[i] && adds_all(steps[i])) join(body, i);
+    erase_marked(steps, body.gone);
+  }
+
   /// The body's only step that writes the buffer, if no step outside the body does.
   const Step* only_writer(const Body& body, BufferId id) const {
     if (has(given_, id) || uses_.writes_of(id) != 1) return nullptr;
@@ -137,7 +141,7 @@ class Parts {
       uses_.remove(part);
       put(part, sum.out);
       uses_.add(part);
-      body.touching.add(each.part, access_of(part));
+      body.touching.add(each.part, part);
       remove(body, each.fill);
     }
   }

@@ -180,7 +180,8 @@ class Block {
       each->erase(std::unique(each->begin(), each->end()), each->end());
     }
     uses_.add(place.access);
-    touching_.add(at, place.access);
+    touching_.add(at, place.access.reads);
+    touching_.add(at, place.access.writes);
     place.rows = std::move(rows);
     place.is_changed = true;
     std::vector<std::string> ops = places_[std::min(at, with)].ops;

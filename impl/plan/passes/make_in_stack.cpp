@@ -32,6 +32,7 @@ class Stacks {
 
   void walk(std::vector<Step>& body) {
     for (Step& step : body) walk(step.body);
+    if (std::none_of(body.begin(), body.end(), plain_copy)) return;
     BufferUses here(body);
     Touching touching(body);
     std::vector<bool> gone(body.size());
@@ -48,7 +49,7 @@ class Stacks {
         move(body[user], from.buffer, to);
         here.add(body[user]);
         uses_.add(body[user]);
-        touching.add(user, {{}, {to.buffer}});
+        touching.add(user, body[user]);
       }
     }
     erase_marked(body, gone);
