@@ -62,21 +62,6 @@ Access access_of(const Step& step) {
   return access;
 }
 
-namespace {
-
-void prepare_fused(Step& step, const Device& device) {
-  step.run = [launch = device.prepare_fused(step.fused->op), outputs = step.fused->outputs,
-              inputs = step.fused->inputs](StepContext& context) {
-    std::vector<void*> to;
-    std::vector<const void*> from;
-    for (const Ref& output : outputs) to.push_back(context.at(output));
-    for (const Ref& input : inputs) from.push_back(context.at(input));
-    launch(*context.queue, to, from);
-  };
-}
-
-}  // namespace
-
 bool conflict(const Access& a, const Access& b) {
   return meet(a.writes, b.reads) || meet(a.reads, b.writes) || meet(a.writes, b.writes);
 }
@@ -153,13 +138,27 @@ Call Exchange::call(int size, const StepContext& context) const {
 
 namespace {
 
-std::function<void(StepContext&)> run_of(const Exchange& exchange, const std::string& place) {
-  return [exchange, place](StepContext& context) {
-    Group& group = *context.groups[exchange.group];
-    context.communicator->collective(group, exchange.call(group.size(), context),
-                                     context.at(exchange.send), context.at(exchange.receive),
-                                     place);
-  };
+void exchange(const Step& step, StepContext& context) {
+  const Exchange& exchange = *step.exchange;
+  Group& group = *context.groups[exchange.group];
+  context.communicator->collective(group, exchange.call(group.size(), context),
+                                   context.at(exchange.send), context.at(exchange.receive),
+                                   step.place);
+}
+
+void launch_kernel(const Launch& launch, const Kernel& kernel, StepContext& context) {
+  std::vector<const void*> from;
+  for (const Ref& input : kernel.inputs) from.push_back(context.at(input));
+  void* to = context.at(kernel.out);
+  launch(*context.queue, {&to, 1}, from);
+}
+
+void launch_fused(const Launch& launch, const FusedKernel& kernel, StepContext& context) {
+  std::vector<void*> to;
+  std::vector<const void*> from;
+  for (const Ref& output : kernel.outputs) to.push_back(context.at(output));
+  for (const Ref& input : kernel.inputs) from.push_back(context.at(input));
+  launch(*context.queue, to, from);
 }
 
 }  // namespace
@@ -167,16 +166,16 @@ std::function<void(StepContext&)> run_of(const Exchange& exchange, const std::st
 void prepare(std::vector<Step>& steps, Device& device) {
   for (Step& step : steps) {
     prepare(step.body, device);
-    if (step.exchange) step.run = run_of(*step.exchange, step.place);
-    if (step.fused) prepare_fused(step, device);
-    if (!step.kernel) continue;
-    step.run = [launch = device.prepare(step.kernel->op), out = step.kernel->out,
-                inputs = step.kernel->inputs](StepContext& context) {
-      std::vector<const void*> from;
-      for (const Ref& input : inputs) from.push_back(context.at(input));
-      void* to = context.at(out);
-      launch(*context.queue, {&to, 1}, from);
-    };
+    if (step.exchange) step.run = exchange;
+    if (step.fused)
+      step.run = [launch = device.prepare_fused(step.fused->op)](const Step& own,
+                                                                 StepContext& context) {
+        launch_fused(launch, *own.fused, context);
+      };
+    if (step.kernel)
+      step.run = [launch = device.prepare(step.kernel->op)](const Step& own, StepContext& context) {
+        launch_kernel(launch, *own.kernel, context);
+      };
   }
 }
 

@@ -142,7 +142,7 @@ void Plan::State::run_one(const Step& step, StepContext& context,
   try {
     context.queue->set_place(&step.place);
     if (!step.is_kernel()) context.communicator->use(*context.queue);
-    step.run(context);
+    step.run(step, context);
     if (measured) context.queue->finish();
   } catch (const CommError&) {
     throw;

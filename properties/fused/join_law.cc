@@ -119,7 +119,7 @@ class Steps {
   static void run(const std::vector<Step>& list, plan::StepContext& context) {
     for (const Step& step : list) {
       if (!step.is_loop) {
-        step.run(context);
+        step.run(step, context);
         continue;
       }
       for (int64_t i = 0; i < step.times; ++i) {

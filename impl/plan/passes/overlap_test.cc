@@ -40,7 +40,7 @@ void run_rank(Communicator& communicator, const Drafted& program, size_t arena_b
   std::vector<int> all(ranks);
   std::iota(all.begin(), all.end(), 0);
   context.groups.push_back(&communicator.group(all));
-  const auto run_one = [&](const Step& step) { step.run(context); };
+  const auto run_one = [&](const Step& step) { step.run(step, context); };
   HostRunner runner(context, run_one, run_one);
   walk(program.steps, runner);
   for (size_t i = 1; i < given.size(); ++i)
@@ -209,9 +209,9 @@ std::string fault(const Drafted& program) {
 void plant_throw(std::vector<Step>& steps, const std::string& place) {
   for (Step& step : steps) {
     if (step.place == place)
-      step.run = [run = step.run, place](StepContext& context) {
-        if (context.communicator->rank() == 1) throw std::runtime_error(place + " is lost");
-        run(context);
+      step.run = [run = step.run](const Step& own, StepContext& context) {
+        if (context.communicator->rank() == 1) throw std::runtime_error(own.place + " is lost");
+        run(own, context);
       };
     plant_throw(step.body, place);
   }
@@ -244,23 +244,23 @@ TEST(Overlap, ComputesWhileACollectiveIsUnderWay) {
     steps[0].op = "all_reduce";
     steps[0].reads = {0};
     steps[0].writes = {1};
-    steps[0].run = [&](StepContext& f) {
+    steps[0].run = [&](const Step&, StepContext& f) {
       if (communicator.rank() == 1) computed.wait(false);
       communicator.all_reduce(*f.groups[0], floats(f, 0), floats(f, 1), 1, Element::f32,
                               Reduction::sum, "sum");
     };
     steps[1].op = "einsum";
     steps[1].writes = {2};
-    steps[1].run = [&](StepContext& f) {
+    steps[1].run = [&](const Step&, StepContext& f) {
       floats(f, 2)[0] = 5;
       if (communicator.rank() == 0) computed = true;
       computed.notify_all();
     };
     steps[2].op = "result";
     steps[2].reads = steps[2].writes = {1};
-    steps[2].run = [](StepContext& f) { floats(f, 1)[0] += 1; };
+    steps[2].run = [](const Step&, StepContext& f) { floats(f, 1)[0] += 1; };
     overlap(steps);
-    const auto run_one = [&](const Step& step) { step.run(context); };
+    const auto run_one = [&](const Step& step) { step.run(step, context); };
     HostRunner runner(context, run_one, run_one);
     walk(steps, runner);
     results[static_cast<size_t>(communicator.rank())] = memory[1];

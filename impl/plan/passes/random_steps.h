@@ -46,12 +46,12 @@ inline Step step_of(const std::string& op, std::vector<BufferId> reads, BufferId
   step.reads = std::move(reads);
   step.writes = {to};
   if (is_collective(step))
-    step.run = [=, place = step.place](StepContext& f) {
+    step.run = [=](const Step& own, StepContext& f) {
       f.communicator->all_reduce(*f.groups[0], floats(f, a), floats(f, to), entries, Element::f32,
-                                 Reduction::sum, place);
+                                 Reduction::sum, own.place);
     };
   else
-    step.run = [=](StepContext& f) {
+    step.run = [=](const Step&, StepContext& f) {
       float total = 0;
       for (size_t i = 0; i < entries; ++i) {
         total += floats(f, a)[i];
