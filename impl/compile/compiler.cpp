@@ -8,7 +8,10 @@
 
 namespace shardproof::compile {
 
-CompiledValue in_memory(const Ref& ref) { return {leaf_of({ref, first_ids(ref.extents.size())})}; }
+CompiledValue in_memory(Ref ref) {
+  Ids ids = first_ids(ref.extents.size());
+  return {leaf_of({std::move(ref), std::move(ids)})};
+}
 
 // --- buffers ---
 
@@ -37,34 +40,33 @@ bool Compiler::is_whole(const Ref& ref) const {
 
 // --- steps ---
 
-Step& Compiler::step(const std::string& op, const std::vector<BufferId>& reads,
-                     const std::vector<BufferId>& writes) {
+Step& Compiler::step(const std::string& op, std::vector<BufferId> reads,
+                     std::vector<BufferId> writes) {
   for (BufferId id : writes) {
     masks_.forget(id);
     gathers_.forget(id);
   }
-  Step step;
+  Step& step = steps_.emplace_back();
   step.op = op;
   step.place = place_;
-  step.reads = reads;
-  step.writes = writes;
+  step.reads = std::move(reads);
+  step.writes = std::move(writes);
   step.turn = turn_;
-  steps_.push_back(std::move(step));
-  return steps_.back();
+  return step;
 }
 
 void Compiler::exchange(const std::string& name, Exchange exchange) {
   std::vector<BufferId> reads{exchange.send.buffer};
   const Whole& shift = exchange.shift;
   if (exchange.collective == Collective::permute && !shift.known) reads.push_back(shift.ref.buffer);
-  step(name, reads, {exchange.receive.buffer}).exchange = std::move(exchange);
+  step(name, std::move(reads), {exchange.receive.buffer}).exchange = std::move(exchange);
 }
 
 void Compiler::kernel(const std::string& name, KernelOp op, const Ref& out,
                       std::vector<Ref> inputs) {
   std::vector<BufferId> reads;
   for (const Ref& input : inputs) reads.push_back(input.buffer);
-  Step& made = step(name, reads, {out.buffer});
+  Step& made = step(name, std::move(reads), {out.buffer});
   if (const auto* iota = std::get_if<Iota>(&op); iota && is_whole(out))
     masks_.count(out.buffer, *iota);
   made.kernel = {std::move(op), out, std::move(inputs)};
@@ -79,7 +81,8 @@ std::vector<Ref> Compiler::fused(const std::string& name, const FusedOp& op,
   std::vector<BufferId> reads, writes;
   for (const Ref& input : inputs) reads.push_back(input.buffer);
   for (const Ref& output : outputs) writes.push_back(output.buffer);
-  step(name, reads, writes).fused = {op, std::move(outputs), std::move(inputs)};
+  step(name, std::move(reads), std::move(writes)).fused = {op, std::move(outputs),
+                                                           std::move(inputs)};
   return scratch;
 }
 

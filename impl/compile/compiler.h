@@ -48,7 +48,7 @@ struct CompiledValue {
 constexpr int many_uses = 1 << 16;
 
 /// A value in memory: the dims of the view are the positions of its type.
-CompiledValue in_memory(const Ref& ref);
+CompiledValue in_memory(Ref ref);
 
 /// A function being compiled.
 struct Scope {
@@ -79,8 +79,7 @@ class Compiler {
 
   // --- steps ---
   /// Adds a step; its caller makes it a kernel, a fused kernel or an exchange.
-  Step& step(const std::string& op, const std::vector<BufferId>& reads,
-             const std::vector<BufferId>& writes);
+  Step& step(const std::string& op, std::vector<BufferId> reads, std::vector<BufferId> writes);
   void exchange(const std::string& name, Exchange exchange);
   void kernel(const std::string& name, KernelOp op, const Ref& out, std::vector<Ref> inputs);
   /// Whether the device supports the op, and fusion is enabled.
@@ -220,7 +219,7 @@ class Site {
   /// A new buffer for result i.
   Ref create(size_t i = 0) const { return compiler.create(element(i), extents(i)); }
   bool wanted(size_t i) const { return instr.results.at(i) != ir::no_value; }
-  void define(const Ref& ref, size_t i = 0) const;
+  void define(Ref made, size_t i = 0) const;
   void define(ExpressionPtr expression, size_t i = 0) const;
   /// Whether the result has several uses, none of them in a loop.
   bool has_several_uses_here() const {

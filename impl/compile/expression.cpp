@@ -7,11 +7,11 @@
 
 namespace shardproof::compile {
 
-ExpressionPtr leaf_of(const View& view) {
+ExpressionPtr leaf_of(View view) {
   Expression leaf;
   leaf.kind = Expression::Kind::leaf;
   leaf.element = view.ref.element;
-  leaf.view = view;
+  leaf.view = std::move(view);
   return std::make_shared<const Expression>(std::move(leaf));
 }
 

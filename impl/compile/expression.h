@@ -24,7 +24,7 @@ struct Expression {
   std::vector<ExpressionPtr> arguments;
 };
 
-ExpressionPtr leaf_of(const View& view);
+ExpressionPtr leaf_of(View view);
 ExpressionPtr constant_of(double value, Element element, bool number = false);
 ExpressionPtr apply_to(PointwiseFn fn, bool real, Element element,
                        std::vector<ExpressionPtr> arguments, std::string tag = {});

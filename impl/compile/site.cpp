@@ -16,8 +16,8 @@ Whole Site::whole(size_t i) const {
   return {std::nullopt, at, compiler.affine(at)};
 }
 
-void Site::define(const Ref& made, size_t i) const {
-  if (wanted(i)) scope.values.at(instr.results[i]) = in_memory(made);
+void Site::define(Ref made, size_t i) const {
+  if (wanted(i)) scope.values.at(instr.results[i]) = in_memory(std::move(made));
 }
 
 // A chain with one use stays pending, so that its reader may fuse it; others are computed now.
