@@ -15,7 +15,8 @@ class Rewriter {
 
   void rewrite(ir::Block& block) {
     std::vector<ir::Instr> instrs;
-    for (ir::Instr instr : block.instrs) {
+    instrs.reserve(block.instrs.size());
+    for (ir::Instr& instr : block.instrs) {
       std::visit(
           [](auto& op) {
             if constexpr (requires { op.body; }) op.body = std::make_shared<ir::Block>(*op.body);
@@ -25,7 +26,7 @@ class Rewriter {
         instr.op = number(sizes_.axis(size->name), "|" + size->name + "|");
       if (auto* permute = std::get_if<ir::Ppermute>(&instr.op)) roll(instr, *permute, instrs);
       if (auto* ring = std::get_if<ir::Ring>(&instr.op)) give_block_its_size(*ring);
-      instrs.push_back(instr);
+      instrs.push_back(std::move(instr));
       std::visit(
           [&](auto& op) {
             if constexpr (requires { op.body; }) rewrite(*op.body);
