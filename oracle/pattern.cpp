@@ -51,6 +51,11 @@ Side opened(const ir::Program& program, const std::vector<Split>& dims) {
   return side;
 }
 
+bool same_names(const std::vector<Split>& a, const std::vector<Split>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Split& x, const Split& y) { return x.dim == y.dim; });
+}
+
 Place flat(const Side& side) {
   Place all;
   for (const Place& place : side) all.insert(all.end(), place.begin(), place.end());
@@ -58,10 +63,10 @@ Place flat(const Side& side) {
 }
 
 // A place in brackets is paired with nothing: it may have the name of another, or of its factor.
-void refuse_twice(Side side, std::optional<size_t> bracket) {
-  if (bracket && *bracket < side.size())
-    side.erase(side.begin() + static_cast<std::ptrdiff_t>(*bracket));
-  const Place all = flat(side);
+void refuse_twice(const Side& side, std::optional<size_t> bracket) {
+  Place all;
+  for (size_t p = 0; p < side.size(); ++p)
+    if (p != bracket) all.insert(all.end(), side[p].begin(), side[p].end());
   for (auto at = all.begin(); at != all.end(); ++at)
     if (std::find(at + 1, all.end(), *at) != all.end()) refuse("`" + at->name + "` stands twice");
 }
@@ -154,8 +159,10 @@ class Reader {
     for (const Shape& shape : pattern.left) left_.push_back(opened(program, shape.dims));
     right_ = opened(program, pattern.right.dims);
     for (size_t i = 0; i < left_.size(); ++i)
-      compare_with_type(left_[i], opened(program, site.operand_type(i).dims));
-    if (right_ != opened(program, site.type().dims))
+      if (const auto& own = site.operand_type(i).dims; !same_names(pattern.left[i].dims, own))
+        compare_with_type(left_[i], opened(program, own));
+    if (const auto& own = site.type().dims;
+        !same_names(pattern.right.dims, own) && right_ != opened(program, own))
       refuse("the result has other dims than the pattern says");
     if (pattern.inferred) read_body(program);
   }
