@@ -38,21 +38,20 @@ void set(LocalTensor& tensor, size_t i, double value) {
 
 namespace {
 
-void spread(PlanCase& one, std::mt19937_64& rng) {
-  const denote::Geometry geometry(program_of(one), one.sizes);
+void spread(PlanCase& one, const denote::Geometry& geometry, std::mt19937_64& rng) {
   one.local.clear();
   for (size_t i = 0; i < one.whole.size(); ++i)
     one.local.push_back(
         same_on_devices(geometry, one.unit.type(plan_of(one).params.at(i)), one.whole[i], rng));
 }
 
-void add_saved(PlanCase& one) {
+void add_saved(PlanCase& one, const denote::Geometry& geometry) {
   if (plan_of(one).saved_params.empty()) return;
   const size_t own = point_of(one).own_params();
   const std::vector<denote::Distributed<double>> primal(
       one.local.begin(), one.local.begin() + static_cast<std::ptrdiff_t>(own));
-  for (auto& each : denote::saved_on_mesh<double>(program_of(one), *one.unit.types,
-                                                  one.unit.function, one.sizes, primal, {}))
+  for (auto& each :
+       denote::saved_on_mesh<double>(geometry, *one.unit.types, one.unit.function, primal))
     one.local.push_back(std::move(each));
 }
 
@@ -96,6 +95,7 @@ std::optional<std::vector<oracle::Tensor>> draw(PlanCase& one,
 
 std::optional<std::vector<oracle::Tensor>> draw_inputs(PlanCase& one, unsigned seed, bool ties) {
   std::mt19937_64 rng(seed + 1'000'000);
+  const denote::Geometry geometry(program_of(one), one.sizes);
   const Draw first = ties ? Draw::ties : Draw::mixed;
   for (Draw draw : {first, Draw::positive}) {  // variances of a step are under roots
     one.ties = draw == Draw::ties;
@@ -103,11 +103,11 @@ std::optional<std::vector<oracle::Tensor>> draw_inputs(PlanCase& one, unsigned s
     for (denote::Array<double>& array : one.whole)  // what an f32 can hold
       for (double& x : array.data)
         if (std::abs(x) > 1e-30 && std::abs(x) < 1e30) x = static_cast<float>(x);
-    spread(one, rng);
+    spread(one, geometry, rng);
     try {
       std::vector<oracle::Tensor> wanted = claimed(one);
       if (!all_finite(wanted)) continue;
-      add_saved(one);
+      add_saved(one, geometry);
       return wanted;
     } catch (const oracle::Error&) {
       return std::nullopt;  // an index is out of range at these sizes

@@ -44,11 +44,11 @@ MeshRun::MeshRun(const MeshWorld& world, size_t plan, unsigned seed)
 std::vector<std::optional<denote::Array<double>>> MeshRun::results() {
   std::vector<denote::Distributed<double>> inputs = local_;
   if (function_.after)
-    for (auto& each : denote::saved_on_mesh<double>(world_.program, world_.types, plan_, sizes_,
-                                                    primal(inputs), world_.backwards))
+    for (auto& each : denote::saved_on_mesh<double>(geometry_, world_.types, plan_, primal(inputs),
+                                                    world_.backwards))
       inputs.push_back(std::move(each));
-  const auto held = denote::evaluate_on_mesh<double>(world_.program, world_.types, plan_, sizes_,
-                                                     inputs, world_.backwards);
+  const auto held =
+      denote::evaluate_on_mesh<double>(geometry_, world_.types, plan_, inputs, world_.backwards);
   std::vector<std::optional<denote::Array<double>>> found;
   for (size_t r = 0; r < held.size(); ++r)
     found.push_back(denote::represented(geometry_, function_.results.at(r), held[r]));

@@ -7,13 +7,13 @@
 namespace shardproof {
 
 Devices::Values Devices::run(const World& world, size_t function, const Values& inputs) const {
-  return denote::evaluate_on_mesh<double>(to_run_(world.program), world.types, function, sizes_,
-                                          inputs, {}, stand_in(world));
+  return denote::evaluate_on_mesh<double>(geometry(world), world.types, function, inputs, {},
+                                          stand_in(world));
 }
 
 Devices::Values Devices::saved(const World& world, size_t backward, const Values& inputs) const {
-  return denote::saved_on_mesh<double>(to_run_(world.program), world.types, backward, sizes_,
-                                       inputs, {}, stand_in(world));
+  return denote::saved_on_mesh<double>(geometry(world), world.types, backward, inputs, {},
+                                       stand_in(world));
 }
 
 const denote::Geometry& Devices::geometry(const World& world) const {

@@ -37,6 +37,8 @@ class Devices {
   Values run(const World& world, size_t function, const Values& inputs) const;
   /// The values that the plan before `backward` saves for it, at these inputs of that plan.
   Values saved(const World& world, size_t backward, const Values& inputs) const;
+  /// The program that runs, on this mesh with these sizes.
+  const denote::Geometry& geometry(const World& world) const;
 
  private:
   denote::StandIn<double> stand_in(const World& world) const;
@@ -49,8 +51,6 @@ class Devices {
                               const CheckedBackward& derived, const Values& inputs) const;
   std::optional<Values> gradient(const World& world, const ir::Grad& op, Values operands) const;
   Values backward(const CheckedBackward& derived, size_t params, Values operands) const;
-
-  const denote::Geometry& geometry(const World& world) const;
 
   const denote::Sizes& sizes_;
   const ProgramToRun& to_run_;

@@ -138,16 +138,11 @@ class Trial {
   Trial(const Devices::World& world, const ProgramToRun& to_run, const DrawRules& rules,
         size_t plan, denote::Sizes sizes, unsigned seed)
       : world_(world),
-        to_run_(to_run),
         rules_(rules),
-        geometry_(to_run(world.program), sizes),
         rng_(seed),
-        devices_(geometry_.sizes(), to_run_, rng_) {
-    point_.program = &geometry_.program();
-    point_.types = &world.types;
-    point_.function = plan;
-    point_.sizes = std::move(sizes);
-  }
+        point_{&to_run(world.program), &world.types, plan, std::move(sizes), {}, {}},
+        devices_(point_.sizes, to_run, rng_),
+        geometry_(devices_.geometry(world)) {}
 
   /// Runs draw `i` (very different magnitudes, or near literals) if it reaches a branch of the
   /// claim or the erasure that no earlier run took.
@@ -283,12 +278,11 @@ class Trial {
   }
 
   const Devices::World& world_;
-  const ProgramToRun& to_run_;
   const DrawRules& rules_;
-  denote::Geometry geometry_;
   std::mt19937_64 rng_;
-  Devices devices_;
   PointOfPlan point_;
+  Devices devices_;
+  const denote::Geometry& geometry_;
   bool erased_ = true;
 };
 

@@ -34,16 +34,16 @@ Along open(const Geometry& geometry, const ir::Indices& indices, const Positions
 }
 
 void IndexExtents::add(const Along& along) {
-  for (size_t i = 0; i < along.ids.size(); ++i) {
-    const auto [known, added] = extents_.emplace(along.ids[i], along.extents.at(i));
-    if (known->second != along.extents[i])
-      throw Mismatch(indices_.all.at(along.ids[i]).name + " has " + std::to_string(known->second) +
+  add_new(along);
+  for (size_t i = 0; i < along.ids.size(); ++i)
+    if (const int64_t known = of(along.ids[i]); known != along.extents[i])
+      throw Mismatch(indices_.all.at(along.ids[i]).name + " has " + std::to_string(known) +
                      " entries here and " + std::to_string(along.extents[i]) + " there");
-  }
 }
 
 void IndexExtents::add_new(const Along& along) {
-  for (size_t i = 0; i < along.ids.size(); ++i) extents_.emplace(along.ids[i], along.extents.at(i));
+  for (size_t i = 0; i < along.ids.size(); ++i)
+    if (!has(along.ids[i])) extents_[along.ids[i]] = along.extents.at(i);
 }
 
 bool IndexExtents::has(const Ids& ids) const {
@@ -51,9 +51,8 @@ bool IndexExtents::has(const Ids& ids) const {
 }
 
 int64_t IndexExtents::of(ir::IndexId id) const {
-  const auto known = extents_.find(id);
-  if (known == extents_.end()) throw Mismatch("no operand has " + indices_.all.at(id).name);
-  return known->second;
+  if (!has(id)) throw Mismatch("no operand has " + indices_.all.at(id).name);
+  return *extents_[id];
 }
 
 Extents IndexExtents::of(const Ids& ids) const {
@@ -69,8 +68,8 @@ Extents IndexExtents::closed(const Positions& positions) const {
 }
 
 Ids IndexExtents::all_from(Ids first) const {
-  for (const auto& [id, extent] : extents_)
-    if (std::find(first.begin(), first.end(), id) == first.end()) first.push_back(id);
+  for (ir::IndexId id = 0; id < extents_.size(); ++id)
+    if (has(id) && std::find(first.begin(), first.end(), id) == first.end()) first.push_back(id);
   return first;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // Local arrays by the indices of an op: a position (K D) is opened into its indices, and closed
 // again.
-#include <map>
+#include <optional>
 
 #include "spec/denote/array.h"
 #include "spec/denote/geometry.h"
@@ -28,11 +28,12 @@ Along open(const Geometry& geometry, const ir::Indices& indices, const Positions
 /// The extents of indices, collected from several arrays.
 class IndexExtents {
  public:
-  explicit IndexExtents(const ir::Indices& indices) : indices_(indices) {}
+  explicit IndexExtents(const ir::Indices& indices)
+      : indices_(indices), extents_(indices.all.size()) {}
 
   void add(const Along& along);      ///< throws Mismatch if an index has two extents
   void add_new(const Along& along);  ///< only extents that are not known yet
-  bool has(ir::IndexId id) const { return extents_.count(id) > 0; }
+  bool has(ir::IndexId id) const { return extents_.at(id).has_value(); }
   bool has(const Ids& ids) const;
   int64_t of(ir::IndexId id) const;  ///< throws Mismatch if no array has it
   Extents of(const Ids& ids) const;
@@ -42,7 +43,7 @@ class IndexExtents {
 
  private:
   const ir::Indices& indices_;
-  std::map<ir::IndexId, int64_t> extents_;
+  std::vector<std::optional<int64_t>> extents_;  ///< by index
 };
 
 /// The strides of a row-major array along other indices: 0 for those it lacks.

@@ -22,28 +22,31 @@ std::vector<Move> moves(const Shape& shape, const Shape& other);
 /// The axes that `shape` marks with `mark` and `other` does not.
 std::vector<Axis> marked(const Shape& shape, const Shape& other, Mark mark);
 
-/// Calls fn(device, the local arrays of its group along the axis).
+/// Calls fn(device, its coordinate on the axis, the local arrays of its group along the axis).
 template <class S, class Fn>
 Distributed<S> along_axis(const Geometry& geometry, const Distributed<S>& x, const Axis& axis,
                           Fn fn) {
+  const Geometry::Line line = geometry.line(axis);
+  std::vector<const Array<S>*> group(static_cast<size_t>(line.size));
   Distributed<S> result;
+  result.reserve(x.size());
   for (int64_t device = 0; device < geometry.devices(); ++device) {
-    std::vector<const Array<S>*> group;
-    for (int64_t i = 0; i < geometry.axis(axis); ++i)
-      group.push_back(&x.at(static_cast<size_t>(geometry.with_digit(device, axis, i))));
-    result.push_back(fn(device, group));
+    for (int64_t i = 0; i < line.size; ++i)
+      group[static_cast<size_t>(i)] = &x.at(static_cast<size_t>(line.with_digit(device, i)));
+    result.push_back(fn(device, line.digit(device), group));
   }
   return result;
 }
 
 template <class S>
 Distributed<S> gather_step(const Geometry& geometry, const Distributed<S>& x, const Move& move) {
-  return along_axis(geometry, x, move.axis, [&](int64_t, const auto& group) {
+  return along_axis(geometry, x, move.axis, [&](int64_t, int64_t, const auto& group) {
+    const int64_t own = group[0]->shape.at(move.dim);
     Extents shape = group[0]->shape;
-    shape.at(move.dim) *= geometry.axis(move.axis);
+    shape[move.dim] *= static_cast<int64_t>(group.size());
     Array<S> whole = filled(shape, S(0));
     for (size_t i = 0; i < group.size(); ++i)
-      paste(whole, *group[i], move.dim, static_cast<int64_t>(i) * group[0]->shape[move.dim]);
+      paste(whole, *group[i], move.dim, static_cast<int64_t>(i) * own);
     return whole;
   });
 }
@@ -52,7 +55,7 @@ Distributed<S> gather_step(const Geometry& geometry, const Distributed<S>& x, co
 template <class S>
 Distributed<S> reduce_step(const Geometry& geometry, const Distributed<S>& x, const Axis& axis,
                            Mark mark) {
-  return along_axis(geometry, x, axis, [&](int64_t, const auto& group) {
+  return along_axis(geometry, x, axis, [&](int64_t, int64_t, const auto& group) {
     Array<S> result = *group[0];
     for (size_t i = 1; i < group.size(); ++i)
       for (size_t k = 0; k < result.data.size(); ++k) {
@@ -70,9 +73,8 @@ Distributed<S> reduce_step(const Geometry& geometry, const Distributed<S>& x, co
 /// Each device keeps its own block of the dim.
 template <class S>
 Distributed<S> slice_step(const Geometry& geometry, const Distributed<S>& x, const Move& move) {
-  const int64_t n = geometry.axis(move.axis);
-  return along_axis(geometry, x, move.axis, [&](int64_t device, const auto& group) {
-    const int64_t i = geometry.digit(device, move.axis);
+  return along_axis(geometry, x, move.axis, [&](int64_t, int64_t i, const auto& group) {
+    const auto n = static_cast<int64_t>(group.size());
     const Array<S>& own = *group[static_cast<size_t>(i)];
     const int64_t extent = own.shape.at(move.dim);
     if (extent % n != 0) throw Mismatch("an axis that does not divide the local dim");
@@ -82,8 +84,7 @@ Distributed<S> slice_step(const Geometry& geometry, const Distributed<S>& x, con
 
 template <class S>
 Distributed<S> keep_root(const Geometry& geometry, const Distributed<S>& x, const Axis& axis) {
-  return along_axis(geometry, x, axis, [&](int64_t device, const auto& group) {
-    const int64_t i = geometry.digit(device, axis);
+  return along_axis(geometry, x, axis, [&](int64_t, int64_t i, const auto& group) {
     return i == 0 ? *group[0] : filled(group[static_cast<size_t>(i)]->shape, S(0));
   });
 }
@@ -91,11 +92,10 @@ Distributed<S> keep_root(const Geometry& geometry, const Distributed<S>& x, cons
 /// The device's block at its offset in a dim that is n times as long, zeros elsewhere.
 template <class S>
 Distributed<S> pad_step(const Geometry& geometry, const Distributed<S>& x, const Move& move) {
-  return along_axis(geometry, x, move.axis, [&](int64_t device, const auto& group) {
-    const int64_t i = geometry.digit(device, move.axis);
+  return along_axis(geometry, x, move.axis, [&](int64_t, int64_t i, const auto& group) {
     const Array<S>& own = *group[static_cast<size_t>(i)];
     Extents shape = own.shape;
-    shape.at(move.dim) *= geometry.axis(move.axis);
+    shape.at(move.dim) *= static_cast<int64_t>(group.size());
     Array<S> result = filled(shape, S(0));
     paste(result, own, move.dim, i * own.shape[move.dim]);
     return result;
@@ -145,9 +145,9 @@ Distributed<S> collective(const Geometry& geometry, ir::CollectiveFn fn, const S
 template <class S>
 Distributed<S> ppermute(const Geometry& geometry, const Distributed<S>& x, const Axis& axis,
                         const std::vector<int64_t>& by) {
-  const int64_t n = geometry.axis(axis);
-  return along_axis(geometry, x, axis, [&](int64_t device, const auto& group) {
-    const int64_t source = geometry.digit(device, axis) - by[static_cast<size_t>(device)];
+  return along_axis(geometry, x, axis, [&](int64_t device, int64_t i, const auto& group) {
+    const auto n = static_cast<int64_t>(group.size());
+    const int64_t source = i - by[static_cast<size_t>(device)];
     return *group[static_cast<size_t>(((source % n) + n) % n)];
   });
 }

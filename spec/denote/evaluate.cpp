@@ -70,12 +70,11 @@ Types types_for(const ir::Program& program, size_t function) {
 }
 
 template <class S>
-std::vector<Distributed<S>> evaluate_on_mesh(const ir::Program& program, const Types& types,
-                                             size_t function, const Sizes& sizes,
+std::vector<Distributed<S>> evaluate_on_mesh(const Geometry& geometry, const Types& types,
+                                             size_t function,
                                              const std::vector<Distributed<S>>& inputs,
                                              const Backwards& backwards,
                                              const StandIn<S>& stand_in) {
-  const Geometry geometry(program, sizes);
   return Evaluator<S>(geometry, types, &backwards, stand_in).call(function, inputs);
 }
 
@@ -90,31 +89,30 @@ std::vector<Array<S>> evaluate(const ir::Program& program, size_t function, cons
 }
 
 template <class S>
-std::vector<Distributed<S>> saved_on_mesh(const ir::Program& program, const Types& types,
-                                          size_t backward, const Sizes& sizes,
+std::vector<Distributed<S>> saved_on_mesh(const Geometry& geometry, const Types& types,
+                                          size_t backward,
                                           const std::vector<Distributed<S>>& inputs,
                                           const Backwards& backwards, const StandIn<S>& stand_in) {
-  const Geometry geometry(program, sizes);
   return Evaluator<S>(geometry, types, &backwards, stand_in).saved(backward, inputs);
 }
 
 template <class S>
 std::vector<Array<S>> saved(const ir::Program& program, size_t backward, const Sizes& sizes,
                             const std::vector<Array<S>>& inputs) {
-  return of_one_device(saved_on_mesh<S>(program, types_of(program), backward, {{}, sizes.dims},
-                                        on_one_device(inputs)));
+  return of_one_device(saved_on_mesh<S>(Geometry(program, {{}, sizes.dims}), types_of(program),
+                                        backward, on_one_device(inputs)));
 }
 
-#define SHARDPROOF_INSTANTIATE(S)                                                                 \
-  template std::vector<Distributed<S>> evaluate_on_mesh(                                          \
-      const ir::Program&, const Types&, size_t, const Sizes&, const std::vector<Distributed<S>>&, \
-      const Backwards&, const StandIn<S>&);                                                       \
-  template std::vector<Array<S>> evaluate(const ir::Program&, size_t, const Sizes&,               \
-                                          const std::vector<Array<S>>&, const Watch<S>&);         \
-  template std::vector<Distributed<S>> saved_on_mesh(                                             \
-      const ir::Program&, const Types&, size_t, const Sizes&, const std::vector<Distributed<S>>&, \
-      const Backwards&, const StandIn<S>&);                                                       \
-  template std::vector<Array<S>> saved(const ir::Program&, size_t, const Sizes&,                  \
+#define SHARDPROOF_INSTANTIATE(S)                                                              \
+  template std::vector<Distributed<S>> evaluate_on_mesh(const Geometry&, const Types&, size_t, \
+                                                        const std::vector<Distributed<S>>&,    \
+                                                        const Backwards&, const StandIn<S>&);  \
+  template std::vector<Array<S>> evaluate(const ir::Program&, size_t, const Sizes&,            \
+                                          const std::vector<Array<S>>&, const Watch<S>&);      \
+  template std::vector<Distributed<S>> saved_on_mesh(const Geometry&, const Types&, size_t,    \
+                                                     const std::vector<Distributed<S>>&,       \
+                                                     const Backwards&, const StandIn<S>&);     \
+  template std::vector<Array<S>> saved(const ir::Program&, size_t, const Sizes&,               \
                                        const std::vector<Array<S>>&);
 SHARDPROOF_INSTANTIATE(Rational)
 SHARDPROOF_INSTANTIATE(Field)

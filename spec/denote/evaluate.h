@@ -34,8 +34,8 @@ using Watch = std::function<void(size_t function, ir::ValueId, Distributed<S>&)>
 /// Runs scans, calls, entries, and gradients that have a backward. Throws Unsupported for rings,
 /// pipelines, stages and functions without a body.
 template <class S>
-std::vector<Distributed<S>> evaluate_on_mesh(const ir::Program& program, const Types& types,
-                                             size_t function, const Sizes& sizes,
+std::vector<Distributed<S>> evaluate_on_mesh(const Geometry& geometry, const Types& types,
+                                             size_t function,
                                              const std::vector<Distributed<S>>& inputs,
                                              const Backwards& backwards = {},
                                              const StandIn<S>& stand_in = {});
@@ -49,8 +49,8 @@ std::vector<Array<S>> evaluate(const ir::Program& program, size_t function, cons
 /// The saved parameters of a backward: the values that its `after` plan saves by name, at these
 /// inputs of that plan.
 template <class S>
-std::vector<Distributed<S>> saved_on_mesh(const ir::Program& program, const Types& types,
-                                          size_t backward, const Sizes& sizes,
+std::vector<Distributed<S>> saved_on_mesh(const Geometry& geometry, const Types& types,
+                                          size_t backward,
                                           const std::vector<Distributed<S>>& inputs,
                                           const Backwards& backwards = {},
                                           const StandIn<S>& stand_in = {});

@@ -229,7 +229,7 @@ class Evaluator {
       int64_t first = b * entries;
       if (term) {
         home = static_cast<size_t>(
-            geometry_.with_digit(static_cast<int64_t>(device), axis, b % devices));
+            geometry_.line(axis).with_digit(static_cast<int64_t>(device), b % devices));
         first = b / devices * entries;
         const Array<S> sum = cut(to.at(home), dim, first, entries);
         for (size_t i = 0; i < sum.data.size(); ++i) part.data.at(i) = sum.data[i] + part.data[i];
@@ -249,7 +249,7 @@ class Evaluator {
     Distributed<S> result;
     for (size_t device = 0; device < x.size(); ++device) {
       const int64_t from = Scalar<S>::integer(block.at(device).data.at(0));
-      const int64_t holder = geometry_.with_digit(static_cast<int64_t>(device), axis, from);
+      const int64_t holder = geometry_.line(axis).with_digit(static_cast<int64_t>(device), from);
       result.push_back(x.at(static_cast<size_t>(holder)));
     }
     return result;

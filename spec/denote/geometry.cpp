@@ -25,10 +25,10 @@ Geometry::Geometry(const ir::Program& program, const Sizes& sizes)
   for (size_t i = strides_.size(); i-- > 1;) strides_[i - 1] = strides_[i] * sizes_.mesh[i].second;
 }
 
-size_t Geometry::position(const Axis& name) const {
-  size_t i = 0;
-  while (i < sizes_.mesh.size() && sizes_.mesh[i].first != name) ++i;
-  return i;
+Geometry::Line Geometry::line(const Axis& name) const {
+  for (size_t i = 0; i < strides_.size(); ++i)
+    if (sizes_.mesh[i].first == name) return {sizes_.mesh[i].second, strides_[i]};
+  return {};
 }
 
 int64_t Geometry::size(const Dim& dim) const {
@@ -39,16 +39,6 @@ int64_t Geometry::size(const Dim& dim) const {
   } catch (const std::domain_error& error) {
     throw Mismatch(error.what());
   }
-}
-
-int64_t Geometry::digit(int64_t device, const Axis& name) const {
-  const size_t i = position(name);
-  return i == sizes_.mesh.size() ? 0 : device / strides_[i] % sizes_.mesh[i].second;
-}
-
-int64_t Geometry::with_digit(int64_t device, const Axis& name, int64_t value) const {
-  const size_t i = position(name);
-  return i == sizes_.mesh.size() ? device : device + (value - digit(device, name)) * strides_[i];
 }
 
 int64_t Geometry::shards(const Split& split) const {
@@ -79,8 +69,9 @@ int64_t Geometry::block(const Split& split, int64_t device) const {
   if (split.axes.size() == 1) return digit(device, split.axes[0]);
   std::vector<int64_t> digits, radices;
   for (const Axis& name : split.axes) {
-    digits.push_back(digit(device, name));
-    radices.push_back(axis(name));
+    const Line line = this->line(name);
+    digits.push_back(line.digit(device));
+    radices.push_back(line.size);
   }
   const int count = static_cast<int>(digits.size());
   return layout::mixed_radix<int64_t>(digits.data(), radices.data(), count, 0);

@@ -17,10 +17,19 @@ class Geometry {
   int64_t devices() const { return devices_; }
 
   int64_t size(const Dim& dim) const;  ///< global; throws Mismatch if not whole
-  int64_t axis(const Axis& name) const { return sizes_.axis(name); }
-  int64_t digit(int64_t device, const Axis& name) const;  ///< 0 for an axis not in the mesh
-  /// The device with coordinate `digit` on axis `name`, and the other coordinates of `device`.
-  int64_t with_digit(int64_t device, const Axis& name, int64_t digit) const;
+  /// How the devices of the mesh are numbered along an axis.
+  struct Line {
+    int64_t size = 1, stride = 1;
+
+    int64_t digit(int64_t device) const { return device / stride % size; }
+    /// The device with coordinate `digit` on the axis, and the other coordinates of `device`.
+    int64_t with_digit(int64_t device, int64_t digit) const {
+      return device + (digit - this->digit(device)) * stride;
+    }
+  };
+  Line line(const Axis& name) const;  ///< an axis that is not in the mesh has one device
+  int64_t axis(const Axis& name) const { return line(name).size; }
+  int64_t digit(int64_t device, const Axis& name) const { return line(name).digit(device); }
 
   int64_t shards(const Split& split) const;                  ///< product of its axes' sizes
   int64_t local_size(const Split& split) const;              ///< throws Mismatch if not whole
@@ -34,7 +43,6 @@ class Geometry {
 
  private:
   int64_t local_size_of(const Split& split) const;
-  size_t position(const Axis& name) const;  ///< in the mesh; the number of axes if absent
 
   const ir::Program& program_;
   Sizes sizes_;

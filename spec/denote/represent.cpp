@@ -52,7 +52,8 @@ std::vector<int64_t> leaders(const Geometry& geometry, const Type& type, bool ma
   std::iota(result.begin(), result.end(), 0);
   for (const auto& [axis, size] : geometry.sizes().mesh) {
     if (size == 1 || splits(type, axis) || !(reduces(type, axis) ? marked : copied)) continue;
-    for (int64_t& device : result) device = geometry.with_digit(device, axis, 0);
+    const Geometry::Line line = geometry.line(axis);
+    for (int64_t& device : result) device = line.with_digit(device, 0);
   }
   return result;
 }

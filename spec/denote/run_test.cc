@@ -303,9 +303,10 @@ TEST(Evaluate, ScanWithEmit) {
   EXPECT_THAT(got[0].data, ElementsAre(38, 62));
   EXPECT_THAT(got[1].data, ElementsAre(19, 31, 6, 10, 1, 2));
   const Array<R> scales{{3}, {2, 3, 4}};
+  const Geometry geometry(p, sizes);
   const auto mesh =
-      evaluate_on_mesh<R>(p, types_of(p), 1, sizes, {{{{1}, {1}}, {{1}, {2}}}, {scales, scales}});
-  EXPECT_EQ(*represented(Geometry(p, sizes), type("L M/t"), mesh[1]), got[1]);
+      evaluate_on_mesh<R>(geometry, types_of(p), 1, {{{{1}, {1}}, {{1}, {2}}}, {scales, scales}});
+  EXPECT_EQ(*represented(geometry, type("L M/t"), mesh[1]), got[1]);
 }
 
 }  // namespace run_test

@@ -23,7 +23,7 @@ std::string place(const Geometry& geometry, int64_t device, const std::vector<Ax
 std::vector<Axis> varying(const Geometry& geometry, const Type& type) {
   std::vector<Axis> axes;
   for (const auto& [axis, size] : geometry.sizes().mesh) {
-    const int64_t last = geometry.with_digit(0, axis, size - 1);
+    const int64_t last = geometry.line(axis).with_digit(0, size - 1);
     if (leader(geometry, type, last, false, true) != 0 && size > 1) axes.push_back(axis);
   }
   return axes;
