@@ -59,6 +59,7 @@ class Moved {
   Ref all_gather(const Ref& x) const { return gathered(x, leave_); }
 
   Ref reduced(const Ref& x, const std::vector<Axis>& axes, Reduction reduction) const {
+    if (axes.empty()) return x;
     const Ring ring = ring_of(axes);
     if (ring.members.size() == 1) return x;
     const Ref send = compiler_.packed(x, x.element);

@@ -19,16 +19,19 @@ void mix(const std::vector<Slot>& slots, uint64_t& hash) {
 }
 
 /// In a permute, ranks have different positions but the same shift.
-std::string text_of(const Exchange& exchange, size_t members, const std::string& place) {
+Call same_on_all(const Exchange& exchange, int members) {
+  if (exchange.collective != Collective::permute) return exchange.call(members, StepContext());
   Exchange same = exchange;
   same.position = 0;
-  std::string text;
-  if (exchange.collective == Collective::permute && !exchange.shift.known) {
-    same.shift = {.known = 0, .ref = {}};
-    text = "by a shift that is computed, ";
-  }
-  const Call call = same.call(static_cast<int>(members), StepContext());
-  return text + std::to_string(members) + " " + to_string(PlacedCall{call, place});
+  if (!same.shift.known) same.shift = {.known = 0, .ref = {}};
+  return same.call(members, StepContext());
+}
+
+std::string text_of(const Exchange& exchange, size_t members, const std::string& place) {
+  const bool computed = exchange.collective == Collective::permute && !exchange.shift.known;
+  const Call call = same_on_all(exchange, static_cast<int>(members));
+  return (computed ? "by a shift that is computed, " : "") + std::to_string(members) + " " +
+         to_string(PlacedCall{call, place});
 }
 
 void mix(const std::vector<Step>& steps, const Groups& groups, uint64_t& hash) {

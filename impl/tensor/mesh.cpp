@@ -75,6 +75,7 @@ int64_t Mesh::blocks(const std::vector<Axis>& axes) const {
 }
 
 int64_t Mesh::block(int64_t rank, const std::vector<Axis>& axes) const {
+  if (axes.size() == 1) return digit(rank, axes[0]);
   std::vector<int64_t> digits, radices;
   for (const Axis& axis : axes) {
     digits.push_back(digit(rank, axis));
