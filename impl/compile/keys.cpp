@@ -48,7 +48,7 @@ void add(Hash& hash, const std::optional<size_t>& position) {
 /// Numbers indices in order of occurrence: names do not matter.
 void add(Hash& hash, const Placement& placement, const ir::Pattern& pattern) {
   for (const ir::PatternIndex& index : pattern.indices.all)
-    hash.add(static_cast<uint64_t>(placement.size(Dim{{index.dim}})));
+    hash.add(static_cast<uint64_t>(placement.size(index.dim)));
   const auto side = [&](const Positions& positions) {
     for (const ir::Position& position : positions) {
       for (IndexId id : position) hash.add(id);
@@ -86,8 +86,8 @@ struct Attributes {
 
   void operator()(const ir::Number& op) const { hash.add(std::bit_cast<uint64_t>(op.value)); }
   void operator()(const ir::SizeOf& op) const {
-    hash.add(static_cast<uint64_t>(op.axis ? placement.mesh().size(op.name)
-                                           : placement.size(Dim{{op.name}})));
+    hash.add(
+        static_cast<uint64_t>(op.axis ? placement.mesh().size(op.name) : placement.size(op.name)));
   }
   void operator()(const ir::Binary&) const { matches(); }
   void operator()(const ir::Where&) const { matches(); }

@@ -11,7 +11,7 @@ void add_extents(const Placement& placement, const ir::Indices& in, const Positi
   for (size_t p = 0; p < positions.size(); ++p) {
     const auto leading = elaborate::leading(placement.program(), in, positions[p]);
     for (IndexId id : positions[p]) {
-      int64_t extent = placement.size(Dim{{in.all.at(id).dim}});
+      int64_t extent = placement.size(in.all.at(id).dim);
       const int64_t shards = leading == id ? placement.shards(type.dims.at(p)) : 1;
       if (extent % shards != 0)
         throw PlanError("the axes of " + to_string(type.dims[p]) + " do not divide " +

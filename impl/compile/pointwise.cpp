@@ -127,7 +127,7 @@ void compile(const ir::Number& op, const Site& site) {
 
 void compile(const ir::SizeOf& op, const Site& site) {
   const int64_t size =
-      op.axis ? site.placement().mesh().size(op.name) : site.placement().size(Dim{{op.name}});
+      op.axis ? site.placement().mesh().size(op.name) : site.placement().size(op.name);
   site.define(constant_of(static_cast<double>(size), Element::f64, true));
 }
 

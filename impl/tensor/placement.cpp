@@ -13,6 +13,11 @@ Placement::Placement(const ir::Program& program, const Mesh& mesh, const DimSize
       throw PlanError("the program says " + name + "=" + std::to_string(*info.size) +
                       ", the mesh " + std::to_string(mesh.size(name)));
   }
+  for (const auto& [name, size] : dims)
+    if (const auto dim = program.dims.find(name); dim != program.dims.end() &&
+                                                  dim->second.kind == ir::DimInfo::Kind::plain &&
+                                                  !dim->second.size && size >= 1)
+      given_.emplace(name, size);
   for (const auto& [axis, size] : mesh.axes())
     if (!program.axes.contains(axis)) throw PlanError("the program has no mesh axis " + axis);
 }
@@ -23,7 +28,16 @@ Placement Placement::in(const ir::Program& program) const {
   return other;
 }
 
+int64_t Placement::size(const Name& dim) const {
+  const auto known = given_.find(dim);
+  return known != given_.end() ? known->second : worked_out(Dim{{dim}});
+}
+
 int64_t Placement::size(const Dim& dim) const {
+  return dim.factors.size() == 1 ? size(dim.factors[0]) : worked_out(dim);
+}
+
+int64_t Placement::worked_out(const Dim& dim) const {
   try {
     return program_->size(dim, numbers_);
   } catch (const std::domain_error& error) {
@@ -37,8 +51,7 @@ int64_t Placement::extent(const Split& split) const {
   const int64_t whole = size(split.dim), count = shards(split);
   if (count == 1) return whole;
   const std::vector<Name> base = program_->base(split.dim);
-  const int64_t outer =
-      base.empty() ? whole : size(Dim{{base[elaborate::leading(*program_, base)]}});
+  const int64_t outer = base.size() < 2 ? whole : size(base[elaborate::leading(*program_, base)]);
   if (outer % count != 0)
     throw PlanError(to_string(split) + ": " + std::to_string(outer) + " does not divide into " +
                     std::to_string(count) + " parts");

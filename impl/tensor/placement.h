@@ -30,6 +30,7 @@ class Placement {
   Placement in(const ir::Program& program) const;
 
   int64_t size(const Dim& dim) const;  ///< global; throws PlanError if it is unknown
+  int64_t size(const Name& dim) const;
   int64_t shards(const Split& split) const;
   int64_t extent(const Split& split) const;  ///< local; throws PlanError where it does not divide
   int64_t first(const Split& split) const;   ///< global index of local entry 0
@@ -39,10 +40,13 @@ class Placement {
   int64_t block(int64_t of, const std::vector<Axis>& axes) const;
 
  private:
+  int64_t worked_out(const Dim& dim) const;
+
   const ir::Program* program_;
   Mesh mesh_;
   int64_t rank_;
   std::map<Name, int64_t> numbers_;
+  std::map<Name, int64_t> given_;  ///< sizes of dims that depend on no others
 };
 
 }  // namespace shardproof
