@@ -110,13 +110,14 @@ size_t place_buffers(std::vector<Piece>& pieces, bool reuse) {
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return pieces[a].bytes > pieces[b].bytes; });
   Placed placed(pieces);
+  std::vector<std::pair<size_t, size_t>> taken;
   size_t size = 0;
   for (size_t id : order) {
     Piece& piece = pieces[id];
     if (piece.first > piece.last) continue;  // never used
     size_t at = reuse ? 0 : size;
     if (reuse) {
-      std::vector<std::pair<size_t, size_t>> taken;
+      taken.clear();
       placed.for_each_beside(piece, [&](const Piece& other) {
         taken.emplace_back(other.offset, padded(other.bytes));
       });

@@ -1,8 +1,10 @@
 #include "spec/check/reached.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "spec/ir/walk.h"
+#include "spec/types/names_hash.h"
 
 namespace shardproof {
 namespace {
@@ -68,7 +70,7 @@ class Reached {
   }
 
   const ir::Program& program_;
-  std::set<std::vector<Name>> seen_;
+  std::unordered_set<std::vector<Name>, NamesHash> seen_;
 };
 
 }  // namespace
