@@ -90,7 +90,7 @@ std::string padding_read(const ir::Program& program, const Diagnostic& error) {
 /// Of a backward that is written by hand: nothing is written for it in the model.
 void add_fixes_of_gradient(const ir::Function& backward, const std::vector<Fix>& factors,
                            Diagnostic& error) {
-  error.fixes.insert(error.fixes.end(), factors.begin(), factors.end());
+  append(error.fixes, factors);
   error.fixes.push_back({"`--backward` prints a backward that is proved: compare `" +
                              backward.name + "` with it, or leave it out and let `grad` derive it",
                          {},

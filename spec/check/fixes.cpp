@@ -224,12 +224,8 @@ std::vector<Fix> make_fixes(const Sources& sources, const ir::Program& program, 
   // A parameter that would be moved to other axes where it is read is rather declared with these.
   const bool moved = refused.diagnostic.code != "E0302" &&
                      std::any_of(refused.refusal.fixes.begin(), refused.refusal.fixes.end(),
-                                 [](const FixHint& hint) {
-                                   return hint.text.starts_with("all_to_all(") ||
-                                          (hint.text.starts_with("slice(\"") &&
-                                           hint.text.find("all_gather(") != hint.text.npos);
-                                 });
-  if (moved) fixes.insert(fixes.end(), of_head.begin(), of_head.end());
+                                 [](const FixHint& hint) { return hint.to_other_axes; });
+  if (moved) append(fixes, of_head);
   for (const std::vector<Fix>& more :
        {fixes_of_plain_copy(sources, plan, refused),
         fixes_of_record_parameter(sources, plan, refused), of_op, of_loss,
@@ -237,7 +233,7 @@ std::vector<Fix> make_fixes(const Sources& sources, const ir::Program& program, 
         fixes_of_record_argument(sources, plan, refused),
         fixes_of_unreduced_origin(sources, program, plan, types, refused),
         moved ? std::vector<Fix>{} : of_head})
-    fixes.insert(fixes.end(), more.begin(), more.end());
+    append(fixes, more);
   if (auto fix = alike_parameter(sources, plan, refused)) fixes.push_back(*std::move(fix));
   return fixes;
 }

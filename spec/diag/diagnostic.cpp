@@ -1,6 +1,7 @@
 #include "spec/diag/diagnostic.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <stdexcept>
 #include <tuple>
@@ -81,6 +82,10 @@ const DiagnosticInfo& info(const std::string& code) {
   for (const DiagnosticInfo& row : all_diagnostics())
     if (code == row.code) return row;
   throw std::out_of_range("no diagnostic " + code);
+}
+
+void append(std::vector<Fix>& fixes, std::vector<Fix> more) {
+  std::move(more.begin(), more.end(), std::back_inserter(fixes));
 }
 
 void drop_repeated(std::vector<Diagnostic>& diagnostics) {

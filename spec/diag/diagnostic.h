@@ -116,6 +116,7 @@ const DiagnosticInfo& info(
     const std::string& code);  ///< throws std::out_of_range for a code that is not listed
 /// The help of the code, for an error that has no fix and no help of its own.
 void add_help(Diagnostic& diagnostic);
+void append(std::vector<Fix>& fixes, std::vector<Fix> more);
 /// Drops an error that says the same at the same place: of several ops of one library function.
 void drop_repeated(std::vector<Diagnostic>& diagnostics);
 

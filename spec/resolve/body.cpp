@@ -208,7 +208,7 @@ std::optional<Values> fit_leaf(Body& body, ir::ValueId value, const Type& type, 
                        entry_in_loop(body, type, actual, range),
                        result_as_type(type, body.world.sources, range)})
         if (fix) error.fixes.push_back(*std::move(fix));
-    for (Fix& fix : other_values(body, range, fits)) error.fixes.push_back(std::move(fix));
+    append(error.fixes, other_values(body, range, fits));
     return std::nullopt;
   }
   if (actual.dtype != type.dtype) {
@@ -218,7 +218,7 @@ std::optional<Values> fit_leaf(Body& body, ir::ValueId value, const Type& type, 
     error.types = {to_string(actual), to_string(type)};
     if (actual.dtype == Dtype::number) return std::nullopt;
     error.fixes = casts(body, range, type.dtype);
-    for (Fix& fix : other_values(body, range, fits)) error.fixes.push_back(std::move(fix));
+    append(error.fixes, other_values(body, range, fits));
     return std::nullopt;
   }
   return tensor(value);

@@ -282,8 +282,7 @@ bool Instantiation::bind_dtype(const syntax::TypeExpr& written, const Type& actu
   const auto fits = [&](const Type& other) {
     return other.dtype == *wanted && same_dims(other, actual);
   };
-  for (Fix& fix : other_values(body_, range, fits, parameter_at(range)))
-    error.fixes.push_back(std::move(fix));
+  append(error.fixes, other_values(body_, range, fits, parameter_at(range)));
   return false;
 }
 
@@ -335,7 +334,7 @@ bool Instantiation::refuse(SourceRange range, const std::string& message, const 
     return is_float(other.dtype) == is_float(actual.dtype) &&
            (other.dims.size() == instance_.rest.size() || actual.dims.empty());
   };
-  for (Fix& fix : other_values(body_, range, fits, param)) error.fixes.push_back(std::move(fix));
+  append(error.fixes, other_values(body_, range, fits, param));
   return false;
 }
 

@@ -181,7 +181,7 @@ class PatternReader {
     const auto fits = [&](const Type& other) {
       return is_float(other.dtype) == is_float(body_.type(id).dtype) && same_dims(other, says);
     };
-    for (Fix& fix : other_values(body_, read_.ranges[i], fits)) fixes.push_back(std::move(fix));
+    append(fixes, other_values(body_, read_.ranges[i], fits));
     return good;
   }
 

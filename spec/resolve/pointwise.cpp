@@ -99,7 +99,7 @@ std::optional<Shape> joined(Body& body, std::vector<ir::ValueId>& operands,
                return each != operands[i] && same_dims(other, body.type(each));
              });
     };
-    for (Fix& fix : other_values(body, ranges[i], fits)) error.fixes.push_back(std::move(fix));
+    append(error.fixes, other_values(body, ranges[i], fits));
   }
   error.fixes.push_back(
       {"give one of them the other's dims: `expand(\"... -> ...\", x)`", {}, false, ""});
@@ -126,8 +126,8 @@ std::optional<Dtype> common(Body& body, const std::vector<ir::ValueId>& ids,
       const auto fits = [&, to = to](const Type& other) {
         return other.dtype == to && same_dims(other, own);
       };
-      for (const auto& more : {casts(body, ranges[at], to), other_values(body, ranges[at], fits)})
-        error.fixes.insert(error.fixes.end(), more.begin(), more.end());
+      append(error.fixes, casts(body, ranges[at], to));
+      append(error.fixes, other_values(body, ranges[at], fits));
     }
     return std::nullopt;
   }

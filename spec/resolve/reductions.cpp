@@ -22,10 +22,10 @@ std::optional<Dtype> summed_dtype(Body& body, const CallSite& site, const Read& 
                                   : std::string(to_string(dtype)) + " and " + to_string(other);
     Diagnostic& error = body.error("E0104", site.range, "`" + site.name + "` of " + names,
                                    "the operands need one dtype of numbers");
-    if (other != dtype)
-      for (const auto& more :
-           {casts(body, read.ranges[i], dtype), casts(body, read.ranges[0], other)})
-        error.fixes.insert(error.fixes.end(), more.begin(), more.end());
+    if (other != dtype) {
+      append(error.fixes, casts(body, read.ranges[i], dtype));
+      append(error.fixes, casts(body, read.ranges[0], other));
+    }
     return std::nullopt;
   }
   return dtype;

@@ -95,6 +95,7 @@ FixHint wrap(const ir::Program& program, const Choice& choice, const Shape& from
   hint.kind = FixHint::Kind::wrap_result;
   hint.text = std::string(choice.name) + "(\"" + arrow(program, from, to) + "\", $)";
   hint.message = std::string(choice.name) + " first";
+  hint.to_other_axes = choice.name == std::string_view("all_to_all");
   hint.cost = choice.cost;
   return hint;
 }
@@ -150,6 +151,7 @@ std::optional<FixHint> conversion(const ir::Program& program, const Shape& from,
   FixHint hint = wrap(program, *cut, between, to);
   hint.text.replace(hint.text.find('$'), 1, wrap(program, *gather, from, between).text);
   hint.message = std::string(gather->name) + ", then " + cut->name;
+  hint.to_other_axes = cut->name == std::string_view("slice");
   hint.cost = gather->cost + cut->cost;
   return hint;
 }

@@ -21,8 +21,9 @@ struct FixHint {
   } kind = Kind::advice;
   size_t operand = 0;
   std::string text = {};
-  std::string message = {};  ///< "reduce before gelu"
-  std::string pattern = {};  ///< for a wrap: also replaces the op's own pattern; empty: keeps it
+  std::string message = {};    ///< "reduce before gelu"
+  std::string pattern = {};    ///< for a wrap: also replaces the op's own pattern; empty: keeps it
+  bool to_other_axes = false;  ///< the operand, which other axes then split
   int cost = 0;  ///< sort key: 0 no communication, 1 less reduction or scattering, 2 all_reduce
 };
 
