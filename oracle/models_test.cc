@@ -132,7 +132,7 @@ TEST(Models, gradient_of_the_llama_loss) {
 // What a plan saves by a name: its named values, as if they were its results.
 std::map<Name, Tensor> saved_values(ir::Program program, size_t plan, const Sizes& sizes,
                                     const std::vector<Tensor>& inputs) {
-  ir::Function& function = program.functions[plan];
+  ir::Function& function = program.functions.own()[plan];
   std::vector<Name> names;
   function.returned.clear();
   for (const ir::Instr& instr : function.body.instrs)

@@ -64,7 +64,7 @@ ir::Program program_of(const Case& each) {
                 (body.find("return") == body.npos ? "return " : "") + body + " }\n");
   ir::Program program = loaded->program();
   if (each.left.empty()) return program;
-  ir::Function& f = program.functions.back();
+  ir::Function& f = program.functions.own().back();
   for (ir::Instr& instr : f.body.instrs) {
     ir::Pattern* found = ir::pattern_of(instr.op);
     if (!found) continue;
@@ -645,7 +645,7 @@ TEST(Pattern, at_random_never_reads_beyond) {
     const size_t f = written.functions.size() - 1;
     for (int round = 0; round < 600; ++round) {
       ir::Program program = written;
-      ir::Function& function = program.functions[f];
+      ir::Function& function = program.functions.own()[f];
       const auto inputs = random_inputs(program, f, sizes, 2, random);
       for (ir::Instr& instr : function.body.instrs) {
         ir::Pattern* found = ir::pattern_of(instr.op);

@@ -11,7 +11,7 @@ struct Opened {
 
 Opened with_all_values(const PlanCase& one) {
   Opened opened{*one.unit.program, {}};
-  ir::Function& plan = opened.program.functions.at(one.unit.function);
+  ir::Function& plan = opened.program.functions.own().at(one.unit.function);
   plan.returned.clear();
   plan.results.clear();
   plan.result_names.clear();

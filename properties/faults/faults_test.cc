@@ -65,8 +65,8 @@ std::string completed(const std::string& body, Family family, const std::string&
   const auto of = field(body);
   const Ground ground = of->ground(of->plans().at(0).plan);
   ir::Program program = of->program();
-  program.functions[ground.plan] = planted(ground.function, fault(ground, family, part));
-  complete(program, program.functions[ground.plan], ground.is_step);
+  program.functions.own()[ground.plan] = planted(ground.function, fault(ground, family, part));
+  complete(program, program.functions.own()[ground.plan], ground.is_step);
   return dump(program, program.functions[ground.plan]);
 }
 

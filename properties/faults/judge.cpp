@@ -67,16 +67,16 @@ std::string Field::place(SourceRange range) const {
 }
 
 Judgement Field::judge(const Ground& ground, const Fault& fault) {
-  mutant_.functions[ground.plan] = planted(ground.function, fault);
-  complete(mutant_, mutant_.functions[ground.plan], ground.is_step);
+  mutant_.functions.own()[ground.plan] = planted(ground.function, fault);
+  complete(mutant_, mutant_.functions.own()[ground.plan], ground.is_step);
   const Judgement judgement = judge(ground.plan, &fault);
-  mutant_.functions[ground.plan] = ground.function;
+  mutant_.functions.own()[ground.plan] = ground.function;
   return judgement;
 }
 
 Judgement Field::judge(const Ground& ground) {
   const Judgement judgement = judge(ground.plan, nullptr);
-  mutant_.functions[ground.plan] = ground.function;
+  mutant_.functions.own()[ground.plan] = ground.function;
   return judgement;
 }
 
@@ -111,7 +111,7 @@ Judgement Field::refused(const ir::Function& function, const RefusedOp& refused,
 
 void Field::compare(size_t plan, std::vector<Type> types, Judgement& judgement) {
   if (has_pipeline(mutant_.functions.at(plan)))
-    expand_pipelines(mutant_, mutant_.functions.at(plan), types);
+    expand_pipelines(mutant_, mutant_.functions.own().at(plan), types);
   const ComparedPlan compared = checker_.compare(mutant_, plan, file_->proved);
   if (!compared.diagnostics.empty()) {
     judgement.code = compared.diagnostics.front().code;

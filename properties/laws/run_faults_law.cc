@@ -46,8 +46,8 @@ class Mutants {
 
   /// On `meshes` that are drawn.
   Seen run(const Ground& ground, const Fault& fault, int meshes, std::string& code) {
-    mutant_.functions[ground.plan] = planted(ground.function, fault);
-    complete(mutant_, mutant_.functions[ground.plan], ground.is_step);
+    mutant_.functions.own()[ground.plan] = planted(ground.function, fault);
+    complete(mutant_, mutant_.functions.own()[ground.plan], ground.is_step);
     Seen seen = Seen::nothing;
     try {
       const Typing typing = type_plan(mutant_, ground.plan, ground.is_step);
@@ -57,7 +57,7 @@ class Mutants {
     } catch (const std::exception&) {
       seen = Seen::unfit;
     }
-    mutant_.functions[ground.plan] = ground.function;
+    mutant_.functions.own()[ground.plan] = ground.function;
     types_[ground.plan] = file_.types[ground.plan];
     return seen;
   }

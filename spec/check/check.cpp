@@ -265,7 +265,7 @@ class PlanChecker {
   }
 
   void expand(size_t f) {
-    ir::Function& function = resolved_.program.functions[f];
+    ir::Function& function = resolved_.program.functions.own()[f];
     if (!has_pipeline(function)) return;
     written_.emplace(f, function);
     expand_pipelines(program(), function, types_[f]);

@@ -35,7 +35,7 @@ OwnFile read_own(const std::string& path, const FileReader& reader,
 
 /// The plan with that name that the file itself declares; an import may have the same name.
 std::optional<size_t> find_plan(const OwnFile& own, const std::string& path, const Name& name) {
-  const std::vector<ir::Function>& functions = own.resolved.program.functions;
+  const ir::Functions& functions = own.resolved.program.functions;
   for (size_t f = 0; f < functions.size(); ++f)
     if (functions[f].name == name && functions[f].kind == ir::Function::Kind::plan &&
         own.sources.file(functions[f].source).path == path)

@@ -44,7 +44,7 @@ std::vector<bool> with_needs(size_t count, std::vector<size_t> first,
 }
 
 std::vector<bool> asked_for(const Resolved& resolved) {
-  const std::vector<ir::Function>& functions = resolved.program.functions;
+  const ir::Functions& functions = resolved.program.functions;
   std::vector<std::vector<size_t>> needs;
   for (const ir::Function& function : functions)
     needs.push_back(may_need_or_claim(resolved.program, function));

@@ -86,7 +86,7 @@ class Rewriter {
 
 ir::Program at_mesh_sizes(const ir::Program& program, const denote::Sizes& sizes) {
   ir::Program result = program;
-  for (ir::Function& function : result.functions)
+  for (ir::Function& function : result.functions.own())
     Rewriter(program, sizes, function, result.dims).rewrite(function.body);
   return result;
 }

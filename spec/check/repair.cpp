@@ -34,7 +34,7 @@ class Search {
   explicit Search(const RepairSearch& search)
       : search_(search),
         program_(own_copy(search.program, search.plan)),
-        plan_(program_.functions.at(search.plan)) {
+        plan_(program_.functions.own().at(search.plan)) {
     if (plan_.model) note_numbers(program_.functions.at(*plan_.model));
     for_each_instr(plan_.body, [&](const ir::Instr& instr) {
       if (std::holds_alternative<ir::Number>(instr.op) ||
@@ -515,9 +515,10 @@ ir::Program own_copy(const ir::Program& program, size_t plan) {
   std::set<size_t> reached{plan};
   add_reached(program, program.functions.at(plan), reached);
   ir::Program result = ir::without_functions(program);
-  result.functions.resize(program.functions.size());
-  for (const size_t f : reached) result.functions[f] = program.functions[f];
-  result.functions[plan].body = deep_copy(program.functions[plan].body);
+  std::vector<ir::Function>& own = result.functions.own();
+  own.resize(program.functions.size());
+  for (const size_t f : reached) own[f] = program.functions[f];
+  own[plan].body = deep_copy(program.functions[plan].body);
   return result;
 }
 

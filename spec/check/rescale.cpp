@@ -26,7 +26,7 @@ class Rescale {
   explicit Rescale(const RepairSearch& search)
       : search_(search),
         program_(own_copy(search.program, search.plan)),
-        plan_(program_.functions.at(search.plan)) {}
+        plan_(program_.functions.own().at(search.plan)) {}
 
   std::optional<Repair> run() { return in_loops_of(plan_.body); }
 

@@ -576,7 +576,7 @@ void call_the_picked(ir::Block& block, const Typing& typing) {
 
 Typing type_and_pick(ir::Program& program, size_t function, bool is_step) {
   Typing typing = type_plan(program, function, is_step);
-  if (!typing.picked.empty()) call_the_picked(program.functions.at(function).body, typing);
+  if (!typing.picked.empty()) call_the_picked(program.functions.own().at(function).body, typing);
   return typing;
 }
 

@@ -75,7 +75,7 @@ std::optional<cost::Cost> cost_of(const CheckedProgram& checked, const PlanRepor
       return cost::cost(checked.program(), types, plan.function, backward);
     // Pipelines as written: in the checked program every stage has all layers.
     ir::Program written = checked.program();
-    for (const auto& [f, text] : checked.written()) written.functions.at(f) = text;
+    for (const auto& [f, text] : checked.written()) written.functions.own().at(f) = text;
     return cost::cost(written, types, plan.function, backward);
   } catch (const std::logic_error&) {
     return std::nullopt;  // a value without a final type, or an amount beyond 64 bits

@@ -129,7 +129,9 @@ FileReport sample() {
   return report;
 }
 
-Function& plan_of(FileReport& report) { return resolved(*report.checked).program.functions.at(1); }
+Function& plan_of(FileReport& report) {
+  return resolved(*report.checked).program.functions.own().at(1);
+}
 
 std::vector<PlanReport>& reports_of(FileReport& report) { return plans(*report.checked); }
 

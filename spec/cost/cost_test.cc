@@ -30,9 +30,9 @@ struct Plan {
   Plan() {
     for (const char* axis : {"d", "t"}) program.axes[axis];
     for (const char* dim : {"B", "M", "F", "N"}) program.dims[dim];
-    program.functions.emplace_back();
+    program.functions.own().emplace_back();
   }
-  Function& function() { return program.functions[0]; }
+  Function& function() { return program.functions.own()[0]; }
   ValueId value(Type type, Name name = "") {
     types.push_back(type);
     Value value;
@@ -195,7 +195,7 @@ TEST(Cost, OfACalledPlanIsCountedAtEachCall) {
   for (const Type& each : outer) caller.values.push_back({"", each, {}, false});
   caller.params = {0, 1};
   caller.body.instrs = {{Call{0}, {0, 1}, {2}, {}, {}}, {Call{0}, {0, 1}, {3}, {}, {}}};
-  plan.program.functions.push_back(caller);
+  plan.program.functions.own().push_back(caller);
   const TypesOf types = [&](size_t i) -> const std::vector<Type>& {
     return i ? outer : plan.types;
   };
@@ -210,7 +210,7 @@ TEST(Cost, OfAGradientIsThatOfTheForwardAndOfTheBackward) {
   for (const Type& each : outer) step.values.push_back({"", each, {}, false});
   step.params = {0, 1};
   step.body.instrs = {{Grad{0, false, {1}}, {0, 1}, {2}, {}, {}}};
-  plan.program.functions.push_back(step);
+  plan.program.functions.own().push_back(step);
   const TypesOf types = [&](size_t i) -> const std::vector<Type>& {
     return i ? outer : plan.types;
   };

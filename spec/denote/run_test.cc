@@ -296,7 +296,7 @@ TEST(Evaluate, ScanWithEmit) {
   p.functions = {f};
   ir::Function caller = f;
   caller.body.instrs = {instr(ir::Call{0}, {x0, w}, {last, all})};
-  p.functions.push_back(caller);
+  p.functions.own().push_back(caller);
   const Sizes sizes{{{"t", 2}}, {{"L", 3}, {"M", 2}}};
   const auto got = evaluate<R>(p, 1, sizes, {{{2}, {1, 2}}, {{3}, {2, 3, 4}}});
   // n = 2: 4x + 2 = 6, 10; n = 1: 3x + 1 = 19, 31; n = 0: 2x = 38, 62

@@ -175,6 +175,29 @@ struct LibraryGradient {
   std::vector<Name> results = {};   ///< the written dtype of each result, may be `float`
 };
 
+/// The functions of a program. Its copies share them, until one of them changes its own.
+class Functions {
+ public:
+  Functions() = default;
+  Functions(std::initializer_list<Function> all) { *all_ = all; }
+  const Function& operator[](size_t i) const { return (*all_)[i]; }
+  const Function& at(size_t i) const { return all_->at(i); }
+  const Function& back() const { return all_->back(); }
+  const Function* data() const { return all_->data(); }
+  size_t size() const { return all_->size(); }
+  bool empty() const { return all_->empty(); }
+  auto begin() const { return all_->cbegin(); }
+  auto end() const { return all_->cend(); }
+  /// To change them. What `begin` or a function's reference was before is not of this program then.
+  std::vector<Function>& own() {
+    if (all_.use_count() > 1) all_ = std::make_shared<std::vector<Function>>(*all_);
+    return *all_;
+  }
+
+ private:
+  std::shared_ptr<std::vector<Function>> all_ = std::make_shared<std::vector<Function>>();
+};
+
 struct Program {
   /// By the differentiated fn; null in a program that was built in C++.
   std::shared_ptr<const std::map<Name, LibraryGradient>> library_gradients;
@@ -183,7 +206,7 @@ struct Program {
   std::map<Name, double> consts;
   std::vector<Requirement> requirements;
   std::map<Name, Config> configs;
-  std::vector<Function> functions;  ///< callees before callers
+  Functions functions;  ///< callees before callers
 
   /// The base dims of a dim: follows aliases and expands groups; `(K D)` for
   /// `dim H = (K D)`.

@@ -16,7 +16,9 @@ using F = FunctionBuilder;
 struct Compare : testing::Test {
   ir::Program p = test_program();
 
-  size_t add(ir::Function f) { return p.functions.push_back(std::move(f)), p.functions.size() - 1; }
+  size_t add(ir::Function f) {
+    return p.functions.own().push_back(std::move(f)), p.functions.size() - 1;
+  }
   Comparison compare(ir::Function plan, ir::Function model) {
     const size_t m = add(std::move(model)), n = add(std::move(plan));
     return compare_functions(p, n, m, {});
@@ -210,7 +212,7 @@ TEST_F(Compare, PpermuteIsRoll) {
 
 TEST_F(Compare, CallOfAProvedPlanIsItsModel) {
   const size_t model = add(ffn(false)), plan = add(ffn(true));
-  p.functions[plan].model = model, p.functions[plan].kind = ir::Function::Kind::plan;
+  p.functions.own()[plan].model = model, p.functions.own()[plan].kind = ir::Function::Kind::plan;
   auto caller = [&](size_t callee) {
     F f("twice");
     Values arguments;

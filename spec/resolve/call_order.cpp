@@ -159,7 +159,7 @@ void note_instances(World& world) {
   for (size_t entity = 0; entity < world.functions.size(); ++entity) {
     const FunctionEntity& function = world.functions[entity];
     if (!function.decl->instance || !function.index) continue;
-    ir::Function& entry = world.program.functions[*function.index];
+    ir::Function& entry = world.program.functions.own()[*function.index];
     entry.instance_of = function.decl->instance->plan;
     for (size_t each : instances(world, entity))
       if (const auto index = world.functions[each].index) entry.instances.push_back(*index);
@@ -175,7 +175,7 @@ std::vector<size_t> order_functions(World& world) {
     if (function.generic || world.files[function.file].library) continue;
     add_padded_model(world, function);
     function.index = world.program.functions.size();
-    ir::Function& entry = world.program.functions.emplace_back();
+    ir::Function& entry = world.program.functions.own().emplace_back();
     const syntax::FunctionDecl& decl = *function.decl;
     entry.kind = decl.is_plan ? ir::Function::Kind::plan : ir::Function::Kind::fn;
     entry.name = decl.name;

@@ -27,7 +27,7 @@ class Claim {
 
   void run() {
     const size_t before = world_.errors();
-    ir::Function& function = world_.program.functions[*entity_.index];
+    ir::Function& function = world_.program.functions.own()[*entity_.index];
     const syntax::Implements& claim = *decl_.implements;
     model_ = find(claim.model);
     function.implements_grad = claim.grad;

@@ -11,7 +11,7 @@ class FunctionReader {
  public:
   FunctionReader(World& world, FunctionEntity& entity)
       : entity_(entity),
-        function_(world.program.functions[*entity.index]),
+        function_(world.program.functions.own()[*entity.index]),
         body_(world, function_, scope_) {
     scope_.file = entity.file;
     scope_.is_plan = entity.decl->is_plan;

@@ -105,7 +105,7 @@ class Maker {
   /// Keeps what the entry says of itself, and takes the rest from `like`.
   Maker(World& world, size_t index, const FunctionEntity& entity, const ir::Function& like)
       : world_(world),
-        function_(world.program.functions.at(index)),
+        function_(world.program.functions.own().at(index)),
         body_(world, function_, scope_),
         range_(like.return_range.file >= 0 ? like.return_range : like.name_range) {
     ir::Function copy = like;
@@ -295,7 +295,7 @@ void add_padded_model(World& world, FunctionEntity& entity) {
   const bool of_results = any_padded(world, results_of(entity, *model), leaves_of(model->results));
   if (!of_results && !any_padded(world, params_of(entity), params_of(*model))) return;
   entity.padded_model = world.program.functions.size();
-  ir::Function& made = world.program.functions.emplace_back();
+  ir::Function& made = world.program.functions.own().emplace_back();
   made.name = model->decl->name;
   made.name_range = model->decl->name_range;
   made.range = model->decl->range;
@@ -312,8 +312,8 @@ void add_padded_claim(World& world, FunctionEntity& entity) {
   made.made_for_pads = true;
   made.trusted.reset();
   made.claims_for = *entity.index;
-  world.program.functions.at(*entity.index).claim = *entity.padded_claim;
-  world.program.functions.push_back(std::move(made));
+  world.program.functions.own().at(*entity.index).claim = *entity.padded_claim;
+  world.program.functions.own().push_back(std::move(made));
 }
 
 void read_padded_model(World& world, FunctionEntity& entity) {
@@ -324,7 +324,8 @@ void read_padded_model(World& world, FunctionEntity& entity) {
   Maker maker(world, *entity.padded_model, entity, original);
   ir::Function& made = maker.function();
   made.pads_of = *named->index;
-  if (entity.padded_claim) world.program.functions.at(*entity.index).assumptions = made.assumptions;
+  if (entity.padded_claim)
+    world.program.functions.own().at(*entity.index).assumptions = made.assumptions;
   const std::vector<Type> own = params_of(entity), theirs = params_of(*named);
   for (size_t i = 0; i < theirs.size() && i < own.size() && i < made.params.size(); ++i) {
     const auto padded = padded_positions(world, own[i], theirs[i]);
