@@ -81,18 +81,30 @@ std::vector<bool> needed_by(const ir::Program& program, size_t plan, const std::
 std::string without_the_others(const SourceFile& file, const ir::Program& program, size_t plan,
                                const std::vector<bool>& needed) {
   const int32_t source = program.functions[plan].source;
-  std::map<uint32_t, uint32_t> kept, left_out;  // of instances with one text, all are kept
+  std::vector<std::pair<uint32_t, uint32_t>> left_out;
+  std::set<uint32_t> kept;  // of instances with one text, all are kept
   for (size_t f = 0; f < needed.size(); ++f)
-    if (const SourceRange& range = program.functions[f].range; range.file == source)
-      (needed[f] ? kept : left_out)[range.begin] = range.end;
+    if (const SourceRange& range = program.functions[f].range; range.file == source) {
+      if (needed[f])
+        kept.insert(range.begin);
+      else
+        left_out.emplace_back(range.begin, range.end);
+    }
+  std::sort(left_out.begin(), left_out.end());
+  left_out.erase(std::unique(left_out.begin(), left_out.end()), left_out.end());
+  auto line = file.line_starts().begin();
+  const auto breaks_up_to = [&](uint32_t offset) {  // from the last such offset
+    const auto first = line;
+    while (line != file.line_starts().end() && *line <= offset) ++line;
+    return static_cast<size_t>(line - first);
+  };
   std::string text;
   uint32_t at = 0;
   for (const auto& [begin, end] : left_out) {
     if (kept.contains(begin)) continue;
     text.append(file.text, at, begin - at);
-    text.append(
-        static_cast<size_t>(std::count(file.text.begin() + begin, file.text.begin() + end, '\n')),
-        '\n');
+    breaks_up_to(begin);
+    text.append(breaks_up_to(end), '\n');
     at = end;
   }
   return text.append(file.text, at);

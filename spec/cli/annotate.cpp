@@ -81,7 +81,7 @@ void print_annotated(const FileReport& report, std::ostream& out) {
   if (file < 0 || !report.checked) return;
   const auto values = bound_values(report, file);
   const Sources& sources = *report.sources;
-  const int lines = static_cast<int>(sources.file(file).line_starts.size());
+  const int lines = static_cast<int>(sources.file(file).line_starts().size());
   // One column for all, unless a line is very long.
   constexpr size_t rightmost = 88;
   size_t column = 0;

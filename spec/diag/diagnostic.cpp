@@ -8,10 +8,13 @@
 
 namespace shardproof {
 
-SourceFile::SourceFile(std::string path, std::string text)
-    : path(std::move(path)), text(std::move(text)), line_starts{0} {
-  for (size_t i = 0; i < this->text.size(); ++i)
-    if (this->text[i] == '\n') line_starts.push_back(static_cast<uint32_t>(i + 1));
+const std::vector<uint32_t>& SourceFile::line_starts() const {
+  std::call_once(once_, [&] {
+    line_starts_ = {0};
+    for (size_t i = 0; i < text.size(); ++i)
+      if (text[i] == '\n') line_starts_.push_back(static_cast<uint32_t>(i + 1));
+  });
+  return line_starts_;
 }
 
 int32_t Sources::add(std::shared_ptr<const SourceFile> file) {
@@ -24,7 +27,7 @@ int32_t Sources::add(std::string path, std::string text) {
 }
 
 LineColumn Sources::locate(int32_t id, uint32_t offset) const {
-  const auto& starts = file(id).line_starts;
+  const auto& starts = file(id).line_starts();
   auto next = std::upper_bound(starts.begin(), starts.end(), offset);
   return {static_cast<int>(next - starts.begin()), static_cast<int>(offset - *(next - 1) + 1)};
 }
@@ -32,7 +35,7 @@ LineColumn Sources::locate(int32_t id, uint32_t offset) const {
 std::string_view Sources::line(int32_t id, int line) const {
   const SourceFile& source = file(id);
   const auto index = static_cast<size_t>(line - 1);
-  const uint32_t begin = source.line_starts.at(index);
+  const uint32_t begin = source.line_starts().at(index);
   size_t end = source.text.find('\n', begin);
   if (end == std::string::npos) end = source.text.size();
   if (end > begin && source.text[end - 1] == '\r') --end;

@@ -3,8 +3,10 @@
 // and fixes.
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace shardproof {
@@ -16,11 +18,18 @@ struct SourceRange {
   bool operator==(const SourceRange&) const = default;
 };
 
-struct SourceFile {
-  SourceFile(std::string path, std::string text);
-  std::string path;  ///< as given by the user; "<library>/norm.shard" for the standard library
-  std::string text;
-  std::vector<uint32_t> line_starts;
+class SourceFile {
+ public:
+  SourceFile(std::string path, std::string text) : path(std::move(path)), text(std::move(text)) {}
+  /// The offset of each line. Found when first asked for: most files have nothing to report.
+  const std::vector<uint32_t>& line_starts() const;
+
+  const std::string path;  ///< as given; "<library>/norm.shard" for the standard library
+  const std::string text;
+
+ private:
+  mutable std::once_flag once_;
+  mutable std::vector<uint32_t> line_starts_;
 };
 
 struct LineColumn {

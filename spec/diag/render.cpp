@@ -107,10 +107,10 @@ class Renderer {
   /// The offset of a line and column in a user's file; the end of the file if it has no such line.
   uint32_t offset(int32_t file, int line, int column) const {
     const SourceFile& source = users_.file(file);
-    if (static_cast<size_t>(line) > source.line_starts.size())
+    if (static_cast<size_t>(line) > source.line_starts().size())
       return static_cast<uint32_t>(source.text.size());
     const auto length = static_cast<uint32_t>(users_.line(file, line).size());
-    return source.line_starts[static_cast<size_t>(line - 1)] +
+    return source.line_starts()[static_cast<size_t>(line - 1)] +
            std::min(static_cast<uint32_t>(column - 1), length);
   }
 
@@ -200,7 +200,7 @@ class Renderer {
       int first = sources_.locate(file, edits[i].range.begin).line, last = first;
       for (; i < edits.size() && sources_.locate(file, edits[i].range.begin).line <= last; ++i)
         last = sources_.locate(file, edits[i].range.end).line;
-      const auto& starts = sources_.file(file).line_starts;
+      const auto& starts = sources_.file(file).line_starts();
       const uint32_t begin = starts[static_cast<size_t>(first - 1)];
       const std::string_view end_line = sources_.line(file, last);
       const auto end =

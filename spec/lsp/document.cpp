@@ -40,7 +40,7 @@ std::string without_broken(const SourceFile& file, const syntax::File& tree,
   const std::string_view all = file.text;
   std::string text(all);
   std::vector<size_t> starts = {0};
-  for (const uint32_t line : file.line_starts)
+  for (const uint32_t line : file.line_starts())
     if (line > 0 && begins_declaration(all.substr(line, all.find('\n', line) - line)))
       starts.push_back(line);
   // Text that is no declaration may follow one that is right.
