@@ -25,7 +25,7 @@ class Hash {
     return *this;
   }
   Hash& add(std::string_view text) {
-    add(text.size());
+    add(~uint64_t{text.size()});  // no number is as large: a text is not read as numbers
     for (size_t at = 0; at < text.size(); at += sizeof(uint64_t)) {
       uint64_t part = 0;
       std::memcpy(&part, text.data() + at, std::min(text.size() - at, sizeof part));
@@ -49,6 +49,7 @@ void add(Hash& hash, const std::optional<size_t>& position) {
 void add(Hash& hash, const Placement& placement, const ir::Pattern& pattern) {
   for (const ir::PatternIndex& index : pattern.indices.all)
     hash.add(static_cast<uint64_t>(placement.size(index.dim)));
+  hash.add(";");
   const auto side = [&](const Positions& positions) {
     for (const ir::Position& position : positions) {
       for (IndexId id : position) hash.add(id);
