@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "spec/check/check.h"
+#include "spec/check/fixed_sizes.h"
 
 namespace shardproof {
 namespace concrete_sizes_test {
@@ -167,6 +168,23 @@ plan f_d implements f(x: f32[B/d L D], p: i32[L]) -> f32[B/d L D] { return rope(
   EXPECT_EQ(answer(text).assumptions, std::vector<std::string>{"|D| / 2 is a whole number"});
   EXPECT_EQ(answer(text, {8}).assumptions, std::vector<std::string>{});
   EXPECT_NE(answer(text, {8, 8, 7}).verdicts, std::vector<std::string>{"proved"});
+}
+
+/// Otherwise a file with a size takes time that grows with the square of its plans.
+TEST(ConcreteSizes, AProgramWithOpenSizesHasTheFunctionsOfTheOther) {
+  Sources sources;
+  const CheckedProgram checked = check(sources, "sizes.shard", [](const std::string&) {
+    return "dim B\ndim P = 2\nfn f(x: f32[B P]) -> f32[B P] { return x }";
+  });
+  const ir::Program& program = checked.program();
+  ASSERT_EQ(program.functions.size(), 1u);
+  const FixedSizes size{{"P"}, {}};
+  ir::Program open = with_open_sizes(program, size);
+  EXPECT_FALSE(open.dims.at("P").size);
+  EXPECT_EQ(open.functions.data(), program.functions.data());
+  open.functions.own()[0].name = "g";
+  EXPECT_EQ(program.functions[0].name, "f");
+  EXPECT_EQ(open.functions[0].name, "g");
 }
 
 }  // namespace concrete_sizes_test
