@@ -83,6 +83,24 @@ TEST(SecondLeg, MakesLargeSizesSmallWhereNothingReadsThem) {
   expect_seen(sums, "{U_t}\", x))", "{U_t}\", x)) * 2");
 }
 
+/// A model that has a value for small numbers alone is run there.
+TEST(SecondLeg, RunsWithSmallNumbersWhereOthersHaveNoValue) {
+  const char* const near_zero = R"(
+mesh d t
+dim A B
+fn near_zero(x: f32[A B]) -> f32[A] { return sum("A B -> A", x) + sqrt(0.01 - sum("A B -> A", x * x)) }
+plan parts implements near_zero(x: f32[A/d B/t]) -> f32[A/d] {
+    s = all_reduce("A/d {U_t} -> A/d", sum("A/d B/t -> A/d {U_t}", x))
+    q = all_reduce("A/d {U_t} -> A/d", sum("A/d B/t -> A/d {U_t}", x * x))
+    return s + sqrt(0.01 - q)
+}
+)";
+  EXPECT_EQ(told_of(near_zero, false), "proved");
+  expect_seen(near_zero, "0.01 - q)", "0.02 - q)");
+  expect_seen(near_zero, "B/t -> A/d {U_t}\", x * x)", "B/t -> A/d {U_t}\", x + x)");
+  expect_seen(near_zero, "return s +", "return s -");
+}
+
 TEST(SecondLeg, SaysThatThereIsNoRun) {
   const std::string large =
       replaced(replaced(mean, "dim D = 4096", "dim D = 4000000000"), "/ 4096", "/ 4000000000");
