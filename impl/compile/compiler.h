@@ -25,7 +25,7 @@ struct Unit {
   size_t function = 0;
   /// Plans with pipelines as written, and their schedules; null: pipelines are not compiled.
   const std::map<size_t, ir::Function>* written = nullptr;
-  const schedule::Schedules* schedules = nullptr;
+  const syntax::Schedules* schedules = nullptr;
 
   const ir::Function& plan() const {
     return has_pipeline() ? written->at(function) : program->functions.at(function);

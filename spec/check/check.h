@@ -89,7 +89,7 @@ class CheckedProgram {
   /// Plans with pipelines, as written; program() has scans in their place.
   const std::map<size_t, ir::Function>& written() const { return written_; }
   /// The schedules that the file's pipelines can name.
-  const schedule::Schedules& schedules() const { return resolved_.schedules; }
+  const syntax::Schedules& schedules() const { return resolved_.schedules; }
   /// The worst verdict of all plans: invalid, refuted, unknown, proved. A file without plans is
   /// proved ("nothing to prove").
   Verdict verdict() const;

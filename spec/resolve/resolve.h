@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "spec/ir/program.h"
-#include "spec/schedule/schedule.h"
 #include "spec/syntax/ast.h"
 
 namespace shardproof {
@@ -27,7 +26,7 @@ struct Resolved {
   std::vector<size_t> named;  ///< functions that the file can name: its own and imported ones
   std::vector<bool> broken;   ///< by function of the program: it has an error itself
   bool readable = false;      ///< the file could be read and parsed
-  schedule::Schedules schedules = {};  ///< of the library and the files
+  syntax::Schedules schedules = {};    ///< of the library and the files
   std::vector<Diagnostic> notes = {};  ///< L0003: no effect on a verdict
 };
 Resolved resolve(Sources& sources, const std::string& path, const FileReader& reader,

@@ -1,7 +1,6 @@
 #pragma once
 // Pipeline schedules: the work of each stage in order, whether blocking messages can deadlock, the
 // memory for activations and the idle time. A schedule changes no value.
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,9 +10,6 @@
 #include "spec/syntax/ast.h"
 
 namespace shardproof::schedule {
-
-/// Declared ones by name.
-using Schedules = std::map<Name, std::shared_ptr<const syntax::ScheduleDecl>>;
 
 /// |p| stages, A microbatches, C chunks per stage, and the arguments in the order of the schedule's
 /// parameters.

@@ -1,5 +1,7 @@
 #pragma once
 // The text of a file as a tree: NOTATION's grammar, one struct per production, nothing resolved.
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -251,6 +253,7 @@ struct ScheduleDecl {
   std::vector<ScheduleStatement> steps;
   SourceRange range;
 };
+using Schedules = std::map<Name, std::shared_ptr<const ScheduleDecl>>;  ///< by name
 struct ScheduleStatement {
   enum class Kind { let, loop, work, require } kind = Kind::work;
   Name name;                            ///< let: the name; loop: the variable; work: F, B or W
