@@ -25,7 +25,7 @@ class Hash {
     return *this;
   }
   Hash& add(std::string_view text) {
-    add(~uint64_t{text.size()});  // no number is as large: a text is not read as numbers
+    add(~uint64_t{text.size()});  // larger than sizes and ids: a text is not read as those
     for (size_t at = 0; at < text.size(); at += sizeof(uint64_t)) {
       uint64_t part = 0;
       std::memcpy(&part, text.data() + at, std::min(text.size() - at, sizeof part));

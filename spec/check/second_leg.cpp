@@ -471,13 +471,8 @@ class Runs {
     const std::vector<Draw> draws = draws_from(seed);
     Trial trial(world_, to_run_, file_.rules, proved_.plan, *at_, seed);
     Finding found;
-    const auto tries_left = [&](unsigned i) {
-      return i < 3 || (requires_values_ ? i < 90 : i < 30 && numbers(*at_) < few_numbers);
-    };
-    for (unsigned i = 0; tries_left(i) && found.kind == Finding::Kind::says_nothing; ++i) {
-      const Draw draw = draws[i % draws.size()];
-      found =
-          trial.at(draw, seed + 97 * (i / 3), proved_.through && first, first || requires_values_);
+    const auto run = [&](Draw draw, unsigned with) {
+      found = trial.at(draw, with, proved_.through && first, first || requires_values_);
       if (found.kind == Finding::Kind::agrees && assumes_values_ && draw == Draw::ties &&
           !trial.has_values_nearby())
         found = nothing("what the proof assumes of values does not hold there");
@@ -487,10 +482,15 @@ class Runs {
       // E.g. at a size that the proof excludes, where a divisor is 0.
       if (found.kind == Finding::Kind::differs && !found.finite && !proved_.assumptions.empty())
         found = nothing("no value where the proof assumes one: " + found.text);
-    }
+      return found.kind != Finding::Kind::says_nothing;
+    };
+    const auto tries_left = [&](unsigned i) {
+      return i < 3 || (requires_values_ ? i < 90 : i < 30 && numbers(*at_) < few_numbers);
+    };
+    for (unsigned i = 0; tries_left(i); ++i)
+      if (run(draws[i % draws.size()], seed + 97 * (i / 3))) return found;
     // At larger numbers a thousand layers overflow.
-    if (found.kind == Finding::Kind::says_nothing && !assumes_values_ && !requires_values_)
-      found = trial.at(Draw::tiny, seed, proved_.through && first, first);
+    if (!assumes_values_ && !requires_values_) run(Draw::tiny, seed);
     return found;
   }
 

@@ -74,11 +74,9 @@ inline const Shape& widest(const std::vector<const Shape*>& shapes) {
 /// Whether every operand is a scalar or has the same positions in the same order: then no index
 /// arithmetic is needed.
 inline bool aligned(const std::vector<const Shape*>& shapes) {
-  const std::vector<Split>& all = widest(shapes).dims;
+  const Shape& all = widest(shapes);
   return std::all_of(shapes.begin(), shapes.end(), [&](const Shape* each) {
-    return each->dims.empty() ||
-           std::equal(each->dims.begin(), each->dims.end(), all.begin(), all.end(),
-                      [](const Split& a, const Split& b) { return a.dim == b.dim; });
+    return each->dims.empty() || same_dims(*each, all);
   });
 }
 

@@ -17,10 +17,11 @@ void append(const ir::Program& program, const Name& name, Factors& result) {
   using Kind = ir::DimInfo::Kind;
   const auto found = program.dims.find(name);
   const auto kind = found == program.dims.end() ? Kind::plain : found->second.kind;
-  if (kind == Kind::group)
+  if (kind == Kind::group) {
     for (const Name& factor : found->second.of) append(program, factor, result);
-  if (kind == Kind::plain || kind == Kind::sized) result.push_back({name, name});
-  if (kind != Kind::alias) return;
+    return;
+  }
+  if (kind != Kind::alias) return result.push_back({name, name});
   const std::vector<Name> base = program.base(Dim{{name}});
   if (base.size() == 1)
     result.push_back({name, base[0]});

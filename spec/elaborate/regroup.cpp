@@ -183,17 +183,12 @@ std::optional<Problem> grouped_as(const ir::Program& program, ir::Pattern& patte
   return {};
 }
 
-bool has_dims_of(const Shape& a, const Shape& b) {
-  return std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(),
-                    [](const Split& x, const Split& y) { return x.dim == y.dim; });
-}
-
 }  // namespace
 
 std::optional<Problem> regroup(const ir::Program& program, ir::Pattern& pattern, size_t operand,
                                const Shape& type) {
   Shape& written = pattern.left.at(operand);
-  if (!has_dims_of(written, type))
+  if (!same_dims(written, type))
     if (auto problem = grouped_as(program, pattern, operand, type)) return problem;
   if (pattern.inferred) return {};
   Factors paired;  // a position in brackets is not matched

@@ -170,13 +170,13 @@ Ref Emit::rearrange(const PatternIndices& all, Ref x, const Positions& from, con
 
 Ref Emit::renamed(Ref x, const Shape& like) {
   // First renames positions of x whose names are needed at other positions.
-  for (int i = 0; i < 2 && !same_names(type_of(x), like); ++i) {
+  for (int i = 0; i < 2 && !same_dims(type_of(x), like); ++i) {
     Shape right = type_of(x);
     if (right.dims.size() != like.dims.size()) break;
     for (size_t d = 0; d < right.dims.size(); ++d) right.dims[d].dim = like.dims[d].dim;
     x = op(ir::Rearrange{}, unchanged(graph.dims, type_of(x)), {x}, right);
   }
-  if (same_names(type_of(x), like)) return x;
+  if (same_dims(type_of(x), like)) return x;
   throw Defect{to_string(type_of(x)) + " cannot be called " + to_string(like)};
 }
 

@@ -239,11 +239,6 @@ std::vector<ir::IndexId> flat(const Positions& positions) {
   return result;
 }
 
-bool same_names(const Shape& a, const Shape& b) {
-  return std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(),
-                    [](const Split& x, const Split& y) { return x.dim == y.dim; });
-}
-
 bool same_structure(const ir::Indices& a, const ir::Indices& b) {
   std::map<ir::IndexId, ir::IndexId> there, back;
   const auto same = [&](ir::IndexId x, ir::IndexId y) {

@@ -9,8 +9,6 @@ using Positions = std::vector<ir::Position>;
 
 std::vector<ir::IndexId> flat(const Positions& positions);
 
-bool same_names(const Shape& a, const Shape& b);
-
 /// Equal except for the numbers and names of the indices.
 bool same_structure(const ir::Indices& a, const ir::Indices& b);
 

@@ -246,7 +246,7 @@ class Recorder {
   void ascribe(Frame& frame, const ir::Instr& instr) {
     const ValueIndex from = frame.values.at(instr.operands[0]);
     const Type &have = result_->values[from].type, &want = types_[frame.function][instr.results[0]];
-    if (have.dtype == Dtype::number || same_names(have, want)) return alias(frame, instr, from);
+    if (have.dtype == Dtype::number || same_dims(have, want)) return alias(frame, instr, from);
     ir::Rearrange op;
     op.pattern.indices = unchanged(program_, have);
     const ValueIndex to = declare(frame, instr.results[0]);

@@ -296,11 +296,6 @@ std::optional<Types> resolve_type(const TypeContext& context, const syntax::Type
   return result;
 }
 
-bool same_dims(const Shape& a, const Shape& b) {
-  return std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(),
-                    [](const Split& x, const Split& y) { return x.dim == y.dim; });
-}
-
 bool same_positions(const World& world, const Shape& a, const Shape& b) {
   return std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(),
                     [&](const Split& x, const Split& y) {

@@ -90,6 +90,11 @@ std::vector<Axis> split_axes(const Shape& shape) {
   return axes;
 }
 
+bool same_dims(const Shape& a, const Shape& b) {
+  return std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(),
+                    [](const Split& x, const Split& y) { return x.dim == y.dim; });
+}
+
 const Split* find(const Shape& shape, const Dim& dim) {
   for (const Split& split : shape.dims)
     if (split.dim == dim) return &split;

@@ -62,6 +62,9 @@ std::string to_string(const Type& type);    ///< `bf16[B/d L M]{U_t}`
 /// The axes that split a dim of the shape, in order of occurrence.
 std::vector<Axis> split_axes(const Shape& shape);
 
+/// Whether both have dims of the same names in the same order, whatever splits them.
+bool same_dims(const Shape& a, const Shape& b);
+
 /// The split of the dim named `name` (as written), or null.
 const Split* find(const Shape& shape, const Dim& dim);
 
