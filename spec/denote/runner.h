@@ -52,10 +52,10 @@ class Runner {
   Result operator()(const ir::StopGrad&) {
     if constexpr (requires(const S& x) { Scalar<S>::stopped(x); })
       return entries([](const S* const* x) { return Scalar<S>::stopped(*x[0]); });
-    return {operand(0)};
+    return one(operand(0));
   }
-  Result operator()(const ir::Save&) { return {operand(0)}; }
-  Result operator()(const ir::Ascribe&) { return {operand(0)}; }
+  Result operator()(const ir::Save&) { return one(operand(0)); }
+  Result operator()(const ir::Ascribe&) { return one(operand(0)); }
 
   // --- structure ---
   Result operator()(const ir::Einsum& op) { return contracted(op.pattern); }
@@ -162,7 +162,7 @@ class Runner {
     const Shape& from =
         inferred || op.pattern.left_inferred ? operands_.at(0).type : op.pattern.left.at(0);
     const Shape& to = inferred ? result(0) : op.pattern.right;
-    return {collective(geometry_, op.fn, from, to, operand(0))};
+    return one(collective(geometry_, op.fn, from, to, operand(0)));
   }
   Result operator()(const ir::Ppermute& op) {
     const std::vector<Axis>& axes = operands_.at(0).type.dims.at(left_bracket(op)).axes;
@@ -170,7 +170,7 @@ class Runner {
     std::vector<int64_t> by;
     for (int64_t device = 0; device < geometry_.devices(); ++device)
       by.push_back(number(1, device));
-    return {ppermute(geometry_, operand(0), axes[0], by)};
+    return one(ppermute(geometry_, operand(0), axes[0], by));
   }
 
   /// The sum of the operands; an operand that is a copy on a marked axis counts on its device 0
@@ -188,7 +188,7 @@ class Runner {
       }
       sum = std::move(x);
     }
-    return {sum};
+    return one(std::move(sum));
   }
 
   Result operator()(const ir::Call&) { return refuse("a call"); }
@@ -212,6 +212,12 @@ class Runner {
     for (const Array<S>& own : held.value)
       if (!good || own.shape != shape || own.data.size() != entries)
         throw Mismatch("an array of another shape than its type, " + to_string(held.type));
+  }
+  /// A list in braces would copy its entry.
+  static Result one(Distributed<S> value) {
+    Result results(1);
+    results[0] = std::move(value);
+    return results;
   }
   static Result refuse(const char* what) {
     throw Unsupported(std::string(what) + " is not one op");

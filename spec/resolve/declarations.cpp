@@ -191,8 +191,10 @@ class Declarer {
 }  // namespace
 
 void declare_files(World& world) {
-  for (size_t i = 0; i < world.files.size(); ++i) Declarer(world, i).run();
+  for (size_t i = 1; i < world.files.size(); ++i) Declarer(world, i).run();
   check_sizes(world);
 }
+
+void declare_library(World& world) { Declarer(world, 0).run(); }
 
 }  // namespace shardproof::resolution

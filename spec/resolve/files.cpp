@@ -2,10 +2,8 @@
 
 #include <filesystem>
 #include <fstream>
-#include <mutex>
 #include <sstream>
 
-#include "spec/resolve/library.h"
 #include "spec/resolve/project.h"
 #include "spec/resolve/r_and_i.h"
 #include "spec/syntax/parser.h"
@@ -96,45 +94,6 @@ class Loader {
 };
 
 }  // namespace
-
-namespace {
-
-std::vector<std::shared_ptr<const SourceFile>> files_of_library() {
-  std::vector<std::shared_ptr<const SourceFile>> files;
-  for (const auto& [name, text] : embedded_library())
-    files.push_back(std::make_shared<const SourceFile>("<library>/" + name, text));
-  return files;
-}
-
-/// Cached by the file numbers of the sources: parsing it takes as long as parsing most programs.
-std::shared_ptr<const syntax::File> parsed_library(World& world) {
-  static const std::vector<std::shared_ptr<const SourceFile>> files = files_of_library();
-  static std::mutex mutex;
-  static std::map<size_t, std::shared_ptr<const syntax::File>> parsed;
-  const size_t first = world.sources.size();
-  std::vector<int32_t> sources;
-  for (const auto& file : files) sources.push_back(world.sources.add(file));
-  const std::lock_guard lock(mutex);
-  std::shared_ptr<const syntax::File>& known = parsed[first];
-  if (known) return known;
-  auto all = std::make_shared<syntax::File>();
-  for (int32_t source : sources) {
-    syntax::File file = syntax::parse(world.sources, source, world.diagnostics);
-    for (syntax::Declaration& declaration : file.declarations)
-      all->declarations.push_back(std::move(declaration));
-  }
-  return known = std::move(all);
-}
-
-}  // namespace
-
-void load_library(World& world) {
-  FileScope scope;
-  scope.library = true;
-  scope.path = "<library>";
-  scope.ast = parsed_library(world);
-  world.files.push_back(std::move(scope));
-}
 
 bool load(World& world, const std::string& path, syntax::File root, const FileReader& reader) {
   const std::string normal = std::filesystem::path(path).lexically_normal().string();

@@ -33,9 +33,11 @@ class Gradient {
  private:
   /// A plan for R and I is differentiated as that for I: the values of a step are I or read as it.
   const FunctionEntity& with_i(const FunctionEntity& entity) const {
+    if (!entity.decl->instance) return entity;
     const auto& functions = body_.world.functions;
-    return functions[instances(body_.world, static_cast<size_t>(&entity - functions.data()))
-                         .back()];
+    size_t index = 0;
+    while (&functions[index] != &entity) ++index;
+    return functions[instances(body_.world, index).back()];
   }
 
   std::vector<Values> failed() {

@@ -59,7 +59,7 @@ Resolved resolve(Sources& sources, syntax::File file, const std::string& path,
     resolution::check_pads(world);
     resolution::check_schedules(world);
     resolution::check_layouts(world);
-    resolution::read_signatures(world);
+    resolution::read_signatures(world, resolution::Of::files);
     const std::vector<size_t> order = resolution::order_functions(world);
     resolution::note_library_gradients(world);
     resolution::check_claims(world);

@@ -95,8 +95,10 @@ class SignatureReader {
 
 }  // namespace
 
-void read_signatures(World& world) {
-  for (FunctionEntity& entity : world.functions) SignatureReader(world, entity).run();
+void read_signatures(World& world, Of of) {
+  for (FunctionEntity& entity : world.functions)
+    if (world.files[entity.file].library == (of == Of::library))
+      SignatureReader(world, entity).run();
 }
 
 }  // namespace shardproof::resolution

@@ -4,8 +4,10 @@
 
 namespace shardproof::resolution {
 
-/// Reads parameters and results of every function, and which functions are generic.
-void read_signatures(World& world);
+/// Reads parameters and results of every function of the files, or of the library, and which
+/// functions are generic.
+enum class Of { files, library };
+void read_signatures(World& world, Of of);
 
 /// Orders the functions, callees first (E0112), and adds them to the program. Returns the entities
 /// in that order.

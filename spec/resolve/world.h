@@ -1,6 +1,5 @@
 #pragma once
 // The state of resolution: the names in all files, and the program being built.
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,6 +19,35 @@ struct Constant {
   double value;           ///< rounded once
   std::string text;       ///< the exact value as a literal, or its numerator
   std::string over = {};  ///< its denominator, if it has no finite decimal
+};
+
+/// A list whose entries stay where they are. A copy has the same entries: those of the library are
+/// read once, and then are in every program's lists; nothing changes them.
+template <class T>
+class Entries {
+ public:
+  void push_back(T entry) { all_.push_back(std::make_shared<T>(std::move(entry))); }
+  T& operator[](size_t i) { return *all_[i]; }
+  const T& operator[](size_t i) const { return *all_[i]; }
+  const T& at(size_t i) const { return *all_.at(i); }
+  T& back() { return *all_.back(); }
+  const T& back() const { return *all_.back(); }
+  size_t size() const { return all_.size(); }
+  bool empty() const { return all_.empty(); }
+  auto begin() { return Each<T>{all_.data()}; }
+  auto end() { return Each<T>{all_.data() + all_.size()}; }
+  auto begin() const { return Each<const T>{all_.data()}; }
+  auto end() const { return Each<const T>{all_.data() + all_.size()}; }
+
+ private:
+  template <class Entry>
+  struct Each {
+    const std::shared_ptr<T>* at;
+    Entry& operator*() const { return **at; }
+    Each& operator++() { return ++at, *this; }
+    bool operator==(const Each&) const = default;
+  };
+  std::vector<std::shared_ptr<T>> all_;
 };
 
 /// The names that one file can use.
@@ -87,9 +115,9 @@ class World {
   Sources& sources;
   std::vector<Diagnostic>& diagnostics;
   const std::map<Name, double>& set;  ///< consts that do not have the file's values
-  std::deque<FileScope> files;        ///< files[0] is the library; imported before importing
+  Entries<FileScope> files;           ///< files[0] is the library; imported before importing
   std::vector<RecordEntity> records;
-  std::vector<FunctionEntity> functions;
+  Entries<FunctionEntity> functions;
   size_t open_records = 0;          ///< records being read, nested
   size_t values_written = 0;        ///< in all functions so far, with inlined calls
   schedule::Budget schedule_steps;  ///< left for running the schedules of all files

@@ -18,10 +18,16 @@ bool is_printable(char c) { return c == '\t' || (c >= ' ' && c <= '~'); }
 
 constexpr size_t most_letters = 200;  // of a name
 
-// The longest first.
-constexpr std::array<std::string_view, 28> symbols = {
-    "...", "->", "..", "//", "==", "!=", "<=", ">=", "(", ")", "[", "]", "{", "}",
-    ",",   ";",  ":",  "=",  "<",  ">",  "+",  "-",  "*", "/", "%", "|", ".", ""};
+constexpr std::array<std::string_view, 8> long_symbols = {"...", "->", "..", "//",
+                                                          "==",  "!=", "<=", ">="};
+constexpr std::string_view symbols = "()[]{},;:=<>+-*/%|.";
+
+/// 0 where none begins.
+size_t symbol_length(std::string_view text) {
+  for (std::string_view each : long_symbols)
+    if (text[0] == each[0] && text.starts_with(each)) return each.size();
+  return symbols.find(text[0]) != symbols.npos;
+}
 
 struct LookAlike {
   std::string_view bytes, meant;
@@ -222,9 +228,8 @@ class Lexer {
       ++at_;
       return push(Token::Kind::symbol, begin_, at_);
     }
-    for (std::string_view candidate : symbols) {
-      if (candidate.empty() || rest.substr(0, candidate.size()) != candidate) continue;
-      at_ += candidate.size();
+    if (const size_t length = symbol_length(rest)) {
+      at_ += length;
       return push(Token::Kind::symbol, begin_, at_);
     }
     if (rest[0] == '@' && !fresh_line_ && !pattern_) {  // `x @ w`: resolution names the dims
@@ -239,7 +244,7 @@ class Lexer {
     if (is_space(c) || is_letter(c) || is_digit(c) || c == '"' || (c == '#' && !pattern_))
       return false;
     if (c == '!') return i + 1 == text_.size() || text_[i + 1] != '=';
-    return std::string_view("()[]{},;:=<>+-*/%|.").find(c) == std::string_view::npos;
+    return symbols.find(c) == symbols.npos;
   }
 
   void foreign() {

@@ -24,19 +24,12 @@ bool follows_link(const Token& next) {
 
 }  // namespace
 
-const Token& Cursor::peek(size_t ahead) const {
-  if (pos_ + ahead < stop_) return tokens_[pos_ + ahead];
+const Token& Cursor::beyond() const {
   if (stop_ + 1 == tokens_.size()) return tokens_.back();
   end_ = Token();
   end_.first_on_line = true;
   end_.begin = end_.end = stop_ > 0 ? tokens_[stop_ - 1].end : 0;
   return end_;
-}
-
-bool Cursor::at(std::string_view text, size_t ahead) const {
-  const Token& token = peek(ahead);
-  return (token.kind == Token::Kind::word || token.kind == Token::Kind::symbol) &&
-         token.text == text;
 }
 
 Token Cursor::take() {

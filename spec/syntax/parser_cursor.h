@@ -39,11 +39,17 @@ class Cursor {
   Cursor(std::vector<Token> tokens, int32_t file, Report& report)
       : tokens_(std::move(tokens)), file_(file), report_(report), stop_(tokens_.size() - 1) {}
 
-  const Token& peek(size_t ahead = 0) const;
+  const Token& peek(size_t ahead = 0) const {
+    return pos_ + ahead < stop_ ? tokens_[pos_ + ahead] : beyond();
+  }
   bool at_end() const { return peek().kind == Token::Kind::end; }
   bool at_word(size_t ahead = 0) const { return peek(ahead).kind == Token::Kind::word; }
   bool at_string() const { return peek().kind == Token::Kind::string; }
-  bool at(std::string_view text, size_t ahead = 0) const;  ///< that word or symbol, never a string
+  bool at(std::string_view text, size_t ahead = 0) const {  ///< that word or symbol, never a string
+    const Token& token = peek(ahead);
+    return (token.kind == Token::Kind::word || token.kind == Token::Kind::symbol) &&
+           token.text == text;
+  }
   bool accept(std::string_view text);
   Token take();
 
@@ -85,7 +91,8 @@ class Cursor {
 
  private:
   Diagnostic missing(std::string_view text, std::string_view where) const;
-  mutable Token end_;  ///< what peek gives at the end of a line
+  const Token& beyond() const;  ///< the end: of the file, or of a line
+  mutable Token end_;           ///< that of a line
 };
 
 /// One level of nesting, for as long as it lives.

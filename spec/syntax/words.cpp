@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "spec/syntax/closest.h"
 
@@ -10,12 +11,17 @@ namespace {
 
 using Words = std::string_view;
 
-template <size_t n>
-bool contains(const std::array<Words, n>& words, std::string_view word) {
-  // The parser asks about each name several times: the first letters differ most often.
-  return !word.empty() && std::any_of(words.begin(), words.end(), [&](Words each) {
-    return each[0] == word[0] && each == word;
-  });
+/// The parser asks about each name several times: most have another first letter.
+template <const auto& words>
+bool contains(std::string_view word) {
+  const auto bit = [](Words each) {
+    return uint64_t{1} << (static_cast<unsigned char>(each[0]) % 64);
+  };
+  constexpr uint64_t first_letters =
+      std::accumulate(words.begin(), words.end(), uint64_t{0},
+                      [&](uint64_t all, Words each) { return all | bit(each); });
+  return !word.empty() && (first_letters & bit(word)) &&
+         std::find(words.begin(), words.end(), word) != words.end();
 }
 
 constexpr std::array<Words, 10> dtypes = {"f64", "f32", "bf16", "f16",   "f8",
@@ -38,14 +44,14 @@ std::optional<std::string> nearest(const std::array<Words, n>& words, std::strin
 
 }  // namespace
 
-bool is_dtype(std::string_view word) { return contains(dtypes, word); }
-bool begins_declaration(std::string_view word) { return contains(declarations, word); }
-bool begins_statement(std::string_view word) { return contains(statements, word); }
-bool begins_loop(std::string_view word) { return contains(loops, word); }
+bool is_dtype(std::string_view word) { return contains<dtypes>(word); }
+bool begins_declaration(std::string_view word) { return contains<declarations>(word); }
+bool begins_statement(std::string_view word) { return contains<statements>(word); }
+bool begins_loop(std::string_view word) { return contains<loops>(word); }
 
 bool is_reserved(std::string_view word) {
   return is_dtype(word) || begins_declaration(word) || begins_statement(word) ||
-         begins_loop(word) || contains(others, word);
+         begins_loop(word) || contains<others>(word);
 }
 
 std::optional<std::string> nearest_declaration(std::string_view word) {
