@@ -1,6 +1,7 @@
 #include "spec/check/points_to_refute.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <set>
 
@@ -58,6 +59,20 @@ std::vector<denote::Sizes> smallest(const ir::Program& program, const ir::Functi
     if (const auto at = std::find_if(found.begin(), found.end(), pads); at != found.end())
       chosen.push_back(*at);
   return chosen;
+}
+
+/// What is required of a few values leaves the others free, and may ask for large or small ones:
+/// more points, if they run in little time. Numbers of an even seed have both signs.
+void add_required(const ir::Program& program, size_t plan, const std::vector<denote::Sizes>& found,
+                  CostOfRun& cost, PointsToRefute& points) {
+  constexpr double most_of_draws = 1e5;
+  constexpr size_t most_draws = 96;
+  if (found.empty() || !DrawRules(program).of_values) return;
+  const double affordable = most_of_draws / (1 + cost.at(plan, found[0]).numbers);
+  for (unsigned i = 0; i < std::min(static_cast<double>(most_draws), affordable); ++i) {
+    points.all.push_back({found[i % found.size()], 100 + 2 * i});
+    points.all.back().scale = std::array{1.0, 4.0, 0.03, 128.0}[i % 4];
+  }
 }
 
 /// Adds points at numbers and sizes from the program, as many as run in little time.
@@ -152,6 +167,7 @@ PointsToRefute::PointsToRefute(const ir::Program& program, size_t plan)
   if (found.size() > 5 && gradients) found = smallest(program, function, std::move(found));
   for (const denote::Sizes& sizes : found)
     all.push_back({sizes, static_cast<unsigned>(all.size())});
+  if (!gradients) add_required(program, plan, found, cost, *this);
   add_literals(program, plan, found, gradients, cost, *this);
   for (unsigned way = 0; way < apart_draws && !found.empty(); ++way)
     if (way % (apart_draws / 2) < float_tensors(function))

@@ -20,6 +20,7 @@ struct Point {
   bool many_weights = false;
   /// A number of the program is used as a size. It may be too small to run, which proves nothing.
   bool of_number = false;
+  double scale = 1;  ///< of the floats
 };
 
 /// Limits on the entries of parameters and on the numbers of a run: beyond them, the file fixes a

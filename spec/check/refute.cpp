@@ -211,12 +211,16 @@ Outcome outcome_at(const ir::Program& program, size_t plan, const Point& point) 
         draw ? random_inputs(program, function, point.sizes, point.seed, *draw)
              : inputs_at_literals(program, function, *point.literals, point.sizes, point.seed);
     if (point.apart) draw_apart(function, *point.apart, inputs);
+    for (size_t i = 0; i < inputs.size() && point.scale != 1; ++i)
+      if (is_float(function.values[function.params[i]].type.dtype))
+        for (double& entry : inputs[i].data) entry *= point.scale;
     if (point.within)
       for (double& entry : inputs.at(point.within->first).data)
         entry =
             std::fmod(std::abs(entry),
                       static_cast<double>(program.size(point.within->second, point.sizes.dims)));
-    if (point.apart) satisfy_assumptions(program, function, point.sizes, inputs);
+    if (point.apart || point.scale != 1)
+      satisfy_assumptions(program, function, point.sizes, inputs);
     return outcome(one, plan, point, std::move(inputs));
   };
   if (point.literals) return drawn({});
