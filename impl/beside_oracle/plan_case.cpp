@@ -100,6 +100,10 @@ std::optional<std::vector<oracle::Tensor>> draw_inputs(PlanCase& one, unsigned s
   for (Draw draw : {first, Draw::positive}) {  // variances of a step are under roots
     one.ties = draw == Draw::ties;
     one.whole = random_inputs(program_of(one), plan_of(one), one.sizes, seed, draw);
+    if (requires_of_values(plan_of(one))) {
+      scale_floats(plan_of(one), scales_of_required[seed % scales_of_required.size()], one.whole);
+      satisfy_assumptions(program_of(one), plan_of(one), one.sizes, one.whole);
+    }
     for (denote::Array<double>& array : one.whole)  // what an f32 can hold
       for (double& x : array.data)
         if (std::abs(x) > 1e-30 && std::abs(x) < 1e30) x = static_cast<float>(x);

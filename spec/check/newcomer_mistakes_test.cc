@@ -279,7 +279,7 @@ TEST(NewcomerMistakes, WordsOfPythonHaveTheirWordsHere) {
   expect_help(head + "fn f(x y: f32[B M]) -> f32[B M] { return concat([x, y]) }\n", "E0002",
               "there are no lists");
   expect_help(head + "fn f(x: f32[B M]) -> f32[B M] { return x[:, 0:4] }\n", "E0002",
-              "entries in a row are `read(");
+              "entries along a dim are `read(\"B [M] -> B J\", x, at=0)`");
   expect_help(head + "fn f(x: f32[B M]) -> f32[B M] {\n    for n in N { x = x }\n    return x\n}\n",
               "E0002", "a loop is `scan n in N");
   expect_help(head + "fn f(x: P(d, t)) -> f32[B M] { return x }\n", "E0002",

@@ -57,6 +57,55 @@ TEST(OtherLanguages, AScanGoesOverADim) {
                "E0002", loop.starts_with("for") ? "a loop is" : "a scan goes over a dim");
 }
 
+/// A plan p that takes an entry as Python does, of a model with what it has.
+std::string taken(const std::string& model, const std::string& result, const std::string& local,
+                  const std::string& entry, const std::string& table = "V") {
+  const std::string head =
+      "mesh d t\ndim B L V M   # sizes\ndim S = |M| - 1\nfn f(x: f32[B M], e: f32[V M], ids: i32[B "
+      "L], "
+      "k: i32[]) -> f32[";
+  return head + result + "] {\n    assume 0 <= ids < |V|\n    assume 0 <= k < |V|\n    return " +
+         model + "\n}\nplan p implements f(x: f32[B/d M], e: f32[" + table +
+         " M], ids: i32[B/d L], k: i32[]) -> f32[" + local + "] {\n    return " + entry + "\n}\n";
+}
+
+TEST(OtherLanguages, AnEntryIsReadAlongADim) {
+  const std::string last = "read(\"B [M] -> B\", x, at=|M| - 1)",
+                    own = "`read(\"B/d [M] -> B/d\", x, at=";
+  expect_fix(taken(last, "B", "B/d", "x[:, -1]"), "E0002", own + "|M| - 1)`");
+  expect_fix(taken(last, "B", "B/d", "x[..., -1]"), "E0002", own + "|M| - 1)`");
+  expect_fix(taken("read(\"B [M] -> B\", x, at=0)", "B", "B/d", "x[:, 0]"), "E0002", own + "0)`");
+  expect_fix(taken("read(\"[V] M -> M\", e, at=k)", "M", "M", "e[k]"), "E0109",
+             "`read(\"[V] M -> M\", e, at=k)`");
+  expect_fix(taken("read(\"[M] -> \", read(\"[V] M -> M\", e, at=k), at=0)", "", "", "e[k, 0]"),
+             "E0002", "`read(\"[M] -> \", read(\"[V] M -> M\", e, at=k), at=0)`");
+  expect_help(taken("sum(\"B M -> M\", x)", "M", "M", "x[0]"), "E0002", "one entry is `read(");
+}
+
+TEST(OtherLanguages, EntriesInARowHaveADimOfTheirNumber) {
+  const std::string tail = "read(\"B [M] -> B S\", x, at=1)",
+                    own = "`read(\"B/d [M] -> B/d S\", x, at=";
+  for (const std::string entry : {"x[:, 1:]", "x[..., 1:]"})
+    expect_fix(taken(tail, "B S", "B/d S", entry), "E0002", own + "1)`");
+  expect_fix(taken("read(\"B [M] -> B S\", x, at=0)", "B S", "B/d S", "x[:, :-1]"), "E0002",
+             own + "0)`");
+  expect_help(taken("sum(\"B M -> B\", x)", "B", "B/d", "x[:, 1:4]"), "E0002",
+              "`read(\"B/d [M] -> B/d J\", x, at=1)`");
+  for (const std::string entry : {"x[:, ::2]", "x[:, 4:2]", "x[:, -1:3]", "x[1:]", "x[:, :, 1:]"})
+    expect_help(taken(tail, "B S", "B/d S", entry), "E0002", "entries in a row are `read(");
+}
+
+TEST(OtherLanguages, AnEntryForEachIdIsAnIndex) {
+  const std::string model = "index(\"[V] M, B L -> B L M\", e, ids)";
+  for (const std::string entry : {"e[ids]", "e[ids, :]"}) {
+    const std::string code = entry == "e[ids]" ? "E0109" : "E0002";
+    expect_fix(taken(model, "B L M", "B/d L M", entry), code,
+               "`index(\"[V] M, B/d L -> B/d L M\", e, ids)`");
+    expect_fix(taken(model, "B L M", "B/d L M", entry, "V/t"), code,
+               "`all_reduce(\"B/d L M {U_t} -> B/d L M\", index_unreduced(");
+  }
+}
+
 TEST(OtherLanguages, ANameIsAssignedOnce) {
   for (const std::string line : {"y := 2 * x", "y <- 2 * x", "y == 2 * x", "y 2 * x"})
     expect_fix(plan("2 * x", "B M", rows, "B/d M]", line + "\n    return y"), "E0002",

@@ -188,6 +188,13 @@ void satisfy_assumptions(const ir::Program& program, const ir::Function& functio
       entry = program.satisfying(function, leaf, entry, sizes.dims);
 }
 
+void scale_floats(const ir::Function& function, double scale,
+                  std::vector<denote::Array<double>>& inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (is_float(function.values[function.params.at(i)].type.dtype))
+      for (double& entry : inputs[i].data) entry *= scale;
+}
+
 void draw_apart(const ir::Function& function, unsigned way,
                 std::vector<denote::Array<double>>& inputs) {
   constexpr unsigned parts = apart_draws / 2;

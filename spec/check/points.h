@@ -1,5 +1,6 @@
 #pragma once
 // Small sizes and random inputs at which functions are run, to refute or to test them.
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -48,6 +49,11 @@ std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
 /// std::domain_error if none exist at these sizes.
 void satisfy_assumptions(const ir::Program& program, const ir::Function& function,
                          const denote::Sizes& sizes, std::vector<denote::Array<double>>& inputs);
+
+/// A `require` of a value may hold for large or small numbers alone: what to multiply floats by.
+inline constexpr std::array scales_of_required = {4.0, 1.0, 0.03, 128.0};
+void scale_floats(const ir::Function& function, double scale,
+                  std::vector<denote::Array<double>>& inputs);
 
 /// The number of ways to draw a function's floats with very different magnitudes.
 constexpr unsigned apart_draws = 16;

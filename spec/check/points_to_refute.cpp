@@ -1,7 +1,6 @@
 #include "spec/check/points_to_refute.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <set>
 
@@ -71,7 +70,7 @@ void add_required(const ir::Program& program, size_t plan, const std::vector<den
   const double affordable = most_of_draws / (1 + cost.at(plan, found[0]).numbers);
   for (unsigned i = 0; i < std::min(static_cast<double>(most_draws), affordable); ++i) {
     points.all.push_back({found[i % found.size()], 100 + 2 * i});
-    points.all.back().scale = std::array{1.0, 4.0, 0.03, 128.0}[i % 4];
+    points.all.back().scale = scales_of_required[i % scales_of_required.size()];
   }
 }
 

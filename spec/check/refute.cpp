@@ -211,9 +211,7 @@ Outcome outcome_at(const ir::Program& program, size_t plan, const Point& point) 
         draw ? random_inputs(program, function, point.sizes, point.seed, *draw)
              : inputs_at_literals(program, function, *point.literals, point.sizes, point.seed);
     if (point.apart) draw_apart(function, *point.apart, inputs);
-    for (size_t i = 0; i < inputs.size() && point.scale != 1; ++i)
-      if (is_float(function.values[function.params[i]].type.dtype))
-        for (double& entry : inputs[i].data) entry *= point.scale;
+    if (point.scale != 1) scale_floats(function, point.scale, inputs);
     if (point.within)
       for (double& entry : inputs.at(point.within->first).data)
         entry =

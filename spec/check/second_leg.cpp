@@ -193,11 +193,11 @@ class Trial {
   }
 
   /// `through`: executes all callees. `erased`: compares the erasure too.
-  Finding at(Draw draw, unsigned seed, bool through, bool erased) {
+  Finding at(Draw draw, unsigned seed, double scale, bool through, bool erased) {
     devices_.use_models = !through;
     erased_ = erased;
     try {
-      draw_inputs(draw, seed);
+      draw_inputs(draw, seed, scale);
       const Tensors wanted = claimed(point_);
       if (!all_finite(wanted)) return nothing("the claim has no finite value");
       if (draw == Draw::tiny && is_lost_in_noise(wanted))
@@ -211,8 +211,12 @@ class Trial {
   }
 
  private:
-  void draw_inputs(Draw draw, unsigned seed) {
+  void draw_inputs(Draw draw, unsigned seed, double scale) {
     point_.whole = random_inputs(*point_.program, point_.plan(), point_.sizes, seed, draw, rules_);
+    if (scale != 1) {
+      scale_floats(point_.plan(), scale, point_.whole);
+      satisfy_assumptions(*point_.program, point_.plan(), point_.sizes, point_.whole);
+    }
     lay_out_inputs();
   }
 
@@ -471,8 +475,8 @@ class Runs {
     const std::vector<Draw> draws = draws_from(seed);
     Trial trial(world_, to_run_, file_.rules, proved_.plan, *at_, seed);
     Finding found;
-    const auto run = [&](Draw draw, unsigned with) {
-      found = trial.at(draw, with, proved_.through && first, first || requires_values_);
+    const auto run = [&](Draw draw, unsigned with, double scale = 1) {
+      found = trial.at(draw, with, scale, proved_.through && first, first || requires_values_);
       if (found.kind == Finding::Kind::agrees && assumes_values_ && draw == Draw::ties &&
           !trial.has_values_nearby())
         found = nothing("what the proof assumes of values does not hold there");
@@ -484,11 +488,15 @@ class Runs {
         found = nothing("no value where the proof assumes one: " + found.text);
       return found.kind != Finding::Kind::says_nothing;
     };
+    constexpr unsigned some = 3, many = 30, most = 90;
     const auto tries_left = [&](unsigned i) {
-      return i < 3 || (requires_values_ ? i < 90 : i < 30 && numbers(*at_) < few_numbers);
+      return i < some ||
+             (requires_values_ ? i < 2 * most : i < many && numbers(*at_) < few_numbers);
     };
-    for (unsigned i = 0; tries_left(i); ++i)
-      if (run(draws[i % draws.size()], seed + 97 * (i / 3))) return found;
+    for (unsigned i = 0; tries_left(i); ++i) {
+      const double scale = i < most ? 1 : scales_of_required[i / 3 % scales_of_required.size()];
+      if (run(draws[i % draws.size()], seed + 97 * (i / 3), scale)) return found;
+    }
     // At larger numbers a thousand layers overflow.
     if (!assumes_values_ && !requires_values_) run(Draw::tiny, seed);
     return found;

@@ -3,6 +3,7 @@
 
 #include "spec/resolve/calls.h"
 #include "spec/resolve/foreign_calls.h"
+#include "spec/resolve/foreign_slices.h"
 #include "spec/resolve/meant.h"
 #include "spec/resolve/no_such_value.h"
 #include "spec/resolve/numbers.h"
@@ -111,6 +112,13 @@ ir::ValueId entry(Body& body, ir::ValueId id, const Binding& variable, SourceRan
 
 Values entry_value(Body& body, const syntax::Expr& expr) {
   Values value = body.one(expr.args.at(0));
+  if (is_slice(expr)) {
+    const SourceRange brackets{expr.range.file, expr.args[0].range.end, expr.range.end};
+    body.error("E0002", brackets, "expected the variable of a loop",
+               "`x[n]` is the entry of the loop over n")
+        .fixes.push_back(slice_in_the_notation(body, expr));
+    return unknown_value();
+  }
   for (const Name& name : expr.names) {
     Binding* variable = body.find(name);
     if (!variable) {
@@ -120,11 +128,13 @@ Values entry_value(Body& body, const syntax::Expr& expr) {
       return unknown_value();
     }
     if (!variable->loop_dim) {
+      const Fix fix = slice_in_the_notation(body, expr);
       Diagnostic& error =
           body.error("E0109", expr.range, "`" + name + "` is not a loop variable",
                      "an entry is taken at a loop's variable; `read` takes one at a number");
-      error.fixes.push_back(
-          {"entries looked up are `index(\"[V] M, B -> B M\", x, ids)`", {}, false, ""});
+      error.fixes = {fix,
+                     {"entries looked up are `index(\"[V] M, B -> B M\", x, ids)`", {}, false, ""}};
+      if (!fix.edits.empty()) error.fixes.pop_back();
       return unknown_value();
     }
     const Binding copy = *variable;

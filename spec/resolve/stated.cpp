@@ -181,7 +181,7 @@ class Reader {
 
 std::string to_string(const Stated& stated) {
   const std::string type = syntax::print(syntax::TypeExpr{"", true, stated.dims, stated.marks, {}});
-  const size_t close = type.find(']');
+  const size_t close = type.rfind(']');
   const std::string dims = type.substr(1, close - 1), marks = type.substr(close + 1);
   return dims + (dims.empty() || marks.empty() ? "" : " ") + marks;
 }

@@ -169,6 +169,30 @@ Fix Parser::size_of_dim(const Expr& tensor) const {
                  "the size of a dim: `|" + dims[at] + "|`");
 }
 
+/// A name between the brackets; or `0`, `-1`, `1:`, `:`, `...` of Python, which resolution refuses.
+std::string Parser::entry() {
+  if (at_word() && !at(":", 1)) return name("the variable of a loop");
+  std::optional<Fix> other = no_entry();
+  std::string text;
+  const auto bound = [&] {
+    if (at("-") && peek(1).kind == Token::Kind::number) text += take().text;
+    if (at_word() || peek().kind == Token::Kind::number) text += take().text;
+  };
+  if (!other && accept("...")) return "...";
+  if (!other) bound();
+  for (int colons = 0; !other && colons < 2 && accept(":"); ++colons) {
+    text += ":";
+    bound();
+  }
+  if (!text.empty()) return text;
+  Diagnostic diagnostic =
+      error("E0002", range(peek()), "expected the variable of a loop, found " + found(),
+            "`x[n]` is the entry of the loop over n");
+  diagnostic.fixes.push_back(other ? *std::move(other)
+                                   : advice("one entry is `read(\"[B] M -> M\", x, at=0)`"));
+  fail(std::move(diagnostic));
+}
+
 Expr Parser::postfix() {
   Expr result = atom();
   for (;;) {
@@ -201,20 +225,9 @@ Expr Parser::postfix() {
         diagnostic.fixes.push_back(size_of_dim(result.args[0]));
         fail(std::move(diagnostic));
       }
-      if (!at_word()) {
-        Diagnostic diagnostic =
-            error("E0002", range(peek()), "expected the variable of a loop, found " + found(),
-                  "`x[n]` is the entry of the loop over n");
-        const std::optional<Fix> other = no_entry();
-        diagnostic.fixes.push_back(other ? *other
-                                   : at(":") || at(":", 1)
-                                       ? advice("entries in a row are `read(\"B [M] -> B K\", x, "
-                                                "at=0)`, K a dim of their number")
-                                       : advice("one entry is `read(\"[B] M -> M\", x, at=0)`"));
-        fail(std::move(diagnostic));
-      }
       const Form form(form_, "x[n]");
-      outer.names = names("the variable of a loop");
+      do outer.names.push_back(entry());
+      while (accept(","));
       expect("]", "after the variable of a loop");
       if (at("(") && result.kind == Expr::Kind::name) refuse_stacked_record(result, outer.names);
     }

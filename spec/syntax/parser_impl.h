@@ -88,6 +88,7 @@ class Parser : Cursor {
   Expr term();
   Expr unary();
   Expr postfix();
+  std::string entry();
   [[noreturn]] void refuse_power(const Expr& base);
   Fix size_of_dim(const Expr& tensor) const;
   std::vector<Name> dims_of_parameter(std::string_view name) const;
