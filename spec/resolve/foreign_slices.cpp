@@ -5,7 +5,7 @@
 #include <set>
 
 #include "spec/resolve/stated.h"
-#include "spec/syntax/printer.h"
+#include "spec/syntax/parser.h"
 
 namespace shardproof::resolution {
 namespace {
