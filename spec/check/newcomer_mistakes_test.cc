@@ -75,7 +75,7 @@ TEST(NewcomerMistakes, ACollectiveOfAModuleHasItsNameHere) {
                   "    return lax.psum(x, \"t\")\n}\n",
               "E0002", "`psum` is `all_reduce`");
   expect_help(head + "fn f(x: f32[B M], w: f32[M F]) -> f32[B F] { return jnp.matmul(x, w) }\n",
-              "E0002", "a product is `einsum(");
+              "E0002", "`einsum(\"B M, M F -> B F\", x, w)`");
 }
 
 TEST(NewcomerMistakes, APlanHasTheParametersAndResultsOfItsModel) {
@@ -285,7 +285,7 @@ TEST(NewcomerMistakes, WordsOfPythonHaveTheirWordsHere) {
   expect_help(head + "fn f(x: P(d, t)) -> f32[B M] { return x }\n", "E0002",
               "the axes that split them");
   expect_help(head + "fn f(x: f32[B M]) -> f32[B M] { return softmax(x, axis=1) }\n", "E0103",
-              "called as `softmax(\"; K\", x)`");
+              "`softmax(\"B M; M\", x)`");
   expect_help(head + "fn f(x: f32[B M]) -> f32[B] { return reduce(\"B M -> B\", x) }\n", "E0101",
               "a reduction is `sum(");
   expect_help(head +

@@ -106,6 +106,38 @@ TEST(OtherLanguages, AnEntryForEachIdIsAnIndex) {
   }
 }
 
+TEST(OtherLanguages, ACallOfAMethodOrModuleIsWrittenInTheNotation) {
+  const auto of = [](const std::string& model, const std::string& result, const std::string& local,
+                     const std::string& call, const std::string& fix, const char* code = "E0002") {
+    expect_fix(taken(model, result, local, call), code, fix);
+  };
+  const std::string sum = "sum(\"B M -> B\", x)", own = "sum(\"B/d M -> B/d\", x)";
+  for (const std::string call :
+       {"x.sum(-1)", "x.sum(dim=1)", "jnp.sum(x, axis=-1)", "torch.sum(x, 1)"})
+    of(sum, "B", "B/d", call, own);
+  of(sum + " / |M|", "B", "B/d", "x.mean(-1)", own + " / |M|`");
+  of("1 / (" + sum + " / |M|)", "B", "B/d", "1 / x.mean(-1)", "`(" + own + " / |M|)`");
+  for (const std::string call :
+       {"x.softmax(-1)", "F.softmax(x, dim=-1)", "jax.nn.softmax(x, axis=1)"})
+    of("softmax(\"B M; M\", x)", "B M", "B/d M", call, "`softmax(\"B/d M; M\", x)`");
+  of("softmax(\"B M; M\", x)", "B M", "B/d M", "softmax(x, -1)", "`softmax(\"B/d M; M\", x)`",
+     "E0103");
+  of("cumsum(\"B M; M\", x)", "B M", "B/d M", "x.cumsum(-1)", "`cumsum(\"B/d M; M\", x)`");
+  for (const std::string call :
+       {"x.t()", "x.transpose(0, 1)", "x.permute(1, 0)", "jnp.transpose(x)"})
+    of("rearrange(\"B M -> M B\", x)", "M B", "M B/d", call, "`rearrange(\"B/d M -> M B/d\", x)`");
+  of("einsum(\"B M, V M -> B V\", x, e)", "B V", "B/d V", "torch.matmul(x, e)",
+     "`einsum(\"B/d M, V M -> B/d V\", x, e)`");
+  of("f32(bf16(x))", "B M", "B/d M", "f32(x.to(torch.bfloat16))", "`bf16(x)`");
+  of("x * x", "B M", "B/d M", "x.square()", "`x * x`");
+  of("1 / (x * x)", "B M", "B/d M", "1 / x.square()", "`(x * x)`");
+  of("x", "B M", "B/d M", "x.unsqueeze(0)", "no dim of size 1");
+  of("stop_grad(x)", "B M", "B/d M", "x.detach()", "`stop_grad(x)`");
+  of("minimum(maximum(x, 0), 1)", "B M", "B/d M", "x.clamp(0, 1)", "`minimum(maximum(x, 0), 1)`");
+  of("zeros(f32[B M])", "B M", "B/d M", "torch.zeros_like(x)", "`zeros(f32[B/d M])`");
+  expect_help(taken(sum, "B", "B/d", "x.view(-1)"), "E0002", "`rearrange`");
+}
+
 TEST(OtherLanguages, ANameIsAssignedOnce) {
   for (const std::string line : {"y := 2 * x", "y <- 2 * x", "y == 2 * x", "y 2 * x"})
     expect_fix(plan("2 * x", "B M", rows, "B/d M]", line + "\n    return y"), "E0002",

@@ -80,16 +80,24 @@ std::vector<Values> each_call(Body& body, const CallSite& site) {
 
 bool is_primitive(const Name& name) { return primitives().count(name) > 0; }
 
-/// A call of another language that can be written here: one error, and what to write.
+/// A call of another language: one error, and what to write.
 bool refuse_foreign(Body& body, const syntax::Expr& expr) {
   if (expr.kind != syntax::Expr::Kind::call || body.scope->instance) return false;
-  if (body.file().functions.count(expr.text) || body.world.files[0].functions.count(expr.text))
+  if (!expr.names.empty()) {
+    const bool method = expr.names[0].empty();
+    body.error("E0002", expr.range, method ? "a value has no methods" : "there are no modules",
+               "a function is called by its name")
+        .fixes = by_its_name(body, expr);
+    return true;
+  }
+  if (body.file().functions.count(expr.text) ||
+      (body.world.files[0].functions.count(expr.text) && !names_a_position(expr)))
     return false;
   std::vector<Fix> fixes = in_the_notation(body, expr);
   if (fixes.empty()) return false;
   const SourceRange name = body.world.locate(expr.text, expr.range);
   Diagnostic& error =
-      is_primitive(expr.text)
+      is_primitive(expr.text) || body.world.files[0].functions.count(expr.text)
           ? body.error("E0103", expr.range,
                        "`" + expr.text + "` needs a pattern, a string before its arguments")
           : body.error("E0101", name, "there is no function `" + expr.text + "`",

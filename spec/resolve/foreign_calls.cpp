@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
+#include <set>
 
 #include "spec/resolve/stated.h"
+#include "spec/syntax/other_names.h"
 
 namespace shardproof::resolution {
 namespace {
@@ -35,7 +38,124 @@ class ForeignCall {
     if (is_one_of(name, {"sum", "max", "min"}) && !has_pattern())
       return reduction(name, "the dims are named in a pattern");
     if (name == "mean") return mean();
-    return std::nullopt;
+    if (has_pattern()) return std::nullopt;
+    if (is_one_of(name, {"softmax", "log_softmax", "cumsum", "argsort", "argmax"})) return along();
+    if (is_one_of(name, {"t", "transpose", "swapaxes", "swapdims", "permute"})) return transposed();
+    if (is_one_of(name, {"matmul", "dot", "mm", "bmm"})) return product();
+    if (is_one_of(name, {"zeros_like", "ones_like"})) return constants();
+    if (is_one_of(name, {"clamp", "clip"})) return between();
+    return is_one_of(name, {"to", "astype", "type"}) ? cast() : alone();
+  }
+
+  /// `softmax("B S; S", x)`, `argmax("B S -> B", x)`: along a dim that no axis splits.
+  std::optional<Fix> along() const {
+    const auto stated = stated_type(body_, first());
+    const auto kept = stated ? kept_dims(*stated) : std::nullopt;
+    if (!kept || !stated->marks.empty() || std::count(kept->begin(), kept->end(), false) != 1)
+      return std::nullopt;
+    const auto at =
+        static_cast<size_t>(std::find(kept->begin(), kept->end(), false) - kept->begin());
+    if (!stated->dims[at].axes.empty()) return std::nullopt;
+    const bool log = call_.text == "log_softmax";
+    const std::string name = log ? "softmax" : call_.text, dims = to_string(*stated);
+    Stated own;
+    if (name == "argmax")
+      own = reduced(*stated, *kept, Mark::Max);
+    else
+      own.dims = {stated->dims[at]};
+    const std::string text_of = name + "(\"" + dims + (name == "argmax" ? " -> " : "; ") +
+                                to_string(own) + "\", " + text(first()) + ")";
+    return instead("the dims are named in a pattern", log ? "log(" + text_of + ")" : text_of);
+  }
+
+  /// Of `x.t()`, `transpose(x, 0, 1)`, `x.permute(1, 0)`.
+  std::optional<Fix> transposed() const {
+    const auto stated = stated_type(body_, first());
+    if (!stated) return std::nullopt;
+    Stated result = *stated;
+    std::vector<size_t> order;
+    for (size_t i = 1; i < call_.args.size(); ++i) {
+      const auto at = position(call_.args[i], stated->dims.size());
+      if (!at || *at >= stated->dims.size()) return std::nullopt;
+      order.push_back(*at);
+    }
+    const bool all = call_.text == "permute";
+    if (order.empty() && !all)
+      std::reverse(result.dims.begin(), result.dims.end());
+    else if (order.size() == 2 && !all)
+      std::swap(result.dims[order[0]], result.dims[order[1]]);
+    else if (order.size() == stated->dims.size() &&
+             std::set(order.begin(), order.end()).size() == order.size())
+      for (size_t i = 0; i < order.size(); ++i) result.dims[i] = stated->dims[order[i]];
+    else
+      return std::nullopt;
+    return instead("a transposition names the dims", "rearrange(\"" + to_string(*stated) + " -> " +
+                                                         to_string(result) + "\", " +
+                                                         text(first()) + ")");
+  }
+
+  std::optional<Fix> product() const {
+    if (call_.args.size() != 2) return std::nullopt;
+    syntax::Expr product;
+    product.kind = syntax::Expr::Kind::binary;
+    product.text = "@";
+    product.args = call_.args;
+    product.range = call_.range;
+    std::vector<Fix> fixes = product_in_the_notation(body_, product);
+    return fixes[0].edits.empty() ? std::nullopt : std::optional(std::move(fixes[0]));
+  }
+
+  /// `zeros(f32[B/d M])`.
+  std::optional<Fix> constants() const {
+    const Binding* binding = body_.find(first().text);
+    if (first().kind != syntax::Expr::Kind::name || !binding || binding->values.is_record() ||
+        binding->values.leaf == ir::no_value || call_.args.size() != 1)
+      return std::nullopt;
+    const auto stated = stated_type(body_, first());
+    if (!stated) return std::nullopt;
+    const Dtype dtype = body_.type(binding->values.leaf).dtype;
+    const std::string zeros =
+        std::string("zeros(") + to_string(dtype) + "[" + to_string(Stated{stated->dims, {}}) + "])";
+    return instead("zeros have a type",
+                   call_.text == "zeros_like" ? zeros : alone_or_grouped(zeros + " + 1"));
+  }
+
+  /// `minimum(maximum(x, a), b)`.
+  std::optional<Fix> between() const {
+    if (call_.args.size() != 3) return std::nullopt;
+    return instead("a value between two others", "minimum(maximum(" + text(first()) + ", " +
+                                                     text(call_.args[1]) + "), " +
+                                                     text(call_.args[2]) + ")");
+  }
+
+  /// `bf16(x)` for `x.to(torch.bfloat16)`.
+  std::optional<Fix> cast() const {
+    if (call_.args.size() != 2) return std::nullopt;
+    const Name word = call_.args[1].text;
+    const Name own = dtype_of(word) ? word : syntax::same_word(word);
+    if (!dtype_of(own)) return std::nullopt;
+    return instead("a cast is the dtype's name", own + "(" + text(first()) + ")");
+  }
+
+  /// What one argument alone is: `stop_grad(x)`, `f32(x)`, `x * x`, `x`.
+  std::optional<Fix> alone() const {
+    static const std::map<Name, Name> casts = {{"float", "f32"}, {"double", "f64"},
+                                               {"half", "f16"},  {"bfloat16", "bf16"},
+                                               {"int", "i32"},   {"bool", "bool"}};
+    const Name& name = call_.text;
+    const std::string x = text(first());
+    const bool simple = first().kind == syntax::Expr::Kind::name;
+    if (is_one_of(name, {"unsqueeze", "squeeze", "expand_dims"}))
+      return instead("dims are matched by name: no dim of size 1 is needed",
+                     simple ? x : alone_or_grouped(x));
+    if (call_.args.size() != 1) return std::nullopt;
+    if (is_one_of(name, {"detach", "stop_gradient"}))
+      return instead("a value without gradient", "stop_grad(" + x + ")");
+    if (name == "square")
+      return instead("a square", simple ? alone_or_grouped(x + " * " + x) : "pow(" + x + ", 2)");
+    const auto found = casts.find(name);
+    if (found == casts.end()) return std::nullopt;
+    return instead("a cast is the dtype's name", found->second + "(" + x + ")");
   }
 
   const syntax::Expr& first() const { return call_.args[0]; }
@@ -45,6 +165,18 @@ class ForeignCall {
   }
   Fix instead(const std::string& message, const std::string& text) const {
     return {message + ": `" + text + "`", {{call_.range, text}}, false, ""};
+  }
+  /// A sum or product in place of the call: in parentheses where a sign or a point beside it binds
+  /// as tightly.
+  std::string alone_or_grouped(const std::string& text) const {
+    const std::string& file = body_.world.sources.file(call_.range.file).text;
+    size_t before = call_.range.begin, after = call_.range.end;
+    while (before > 0 && file[before - 1] == ' ') --before;
+    while (after < file.size() && file[after] == ' ') ++after;
+    const auto binds = [](char c, std::string_view signs) { return signs.find(c) != signs.npos; };
+    const bool grouped = (before > 0 && binds(file[before - 1], "*/%-@")) ||
+                         (after < file.size() && binds(file[after], "*/%@.["));
+    return grouped ? "(" + text + ")" : text;
   }
   bool is_dim(const syntax::Expr& expr) const {
     return expr.kind == syntax::Expr::Kind::name && body_.file().dims.count(expr.text) > 0;
@@ -147,14 +279,14 @@ class ForeignCall {
         kept.push_back(std::any_of(to->dims.begin(), to->dims.end(),
                                    [&](const auto& each) { return each.names == dim.names; }));
       if (std::count(kept.begin(), kept.end(), false) == 0) return std::nullopt;
-      return instead(
-          what, "sum(\"" + first().text + "\", " + text(operand) + ") / " + sizes(*from, kept));
+      return instead(what, alone_or_grouped("sum(\"" + first().text + "\", " + text(operand) +
+                                            ") / " + sizes(*from, kept)));
     }
     const auto stated = stated_type(body_, first());
     const auto kept = stated ? kept_dims(*stated) : std::nullopt;
     const auto sum = kept ? reduced_text("sum", *stated, *kept) : std::nullopt;
     if (!sum || std::count(kept->begin(), kept->end(), false) == 0) return std::nullopt;
-    return instead(what, *sum + " / " + sizes(*stated, *kept));
+    return instead(what, alone_or_grouped(*sum + " / " + sizes(*stated, *kept)));
   }
 
   /// `|B|`, `(|B| * |M|)`: of the dims that are not kept.
@@ -203,6 +335,33 @@ class ForeignCall {
 
 std::vector<Fix> in_the_notation(const Body& body, const syntax::Expr& call) {
   return ForeignCall(body, call).run();
+}
+
+std::vector<Fix> by_its_name(const Body& body, const syntax::Expr& call) {
+  std::vector<Fix> fixes = in_the_notation(body, call);
+  if (!fixes.empty()) return fixes;
+  const std::string what =
+      call.names[0].empty() ? "there are no methods: " : "there are no modules: ";
+  if (auto other = syntax::other_name(call.text)) {
+    other->message = what + other->message;
+    return {*std::move(other)};
+  }
+  std::string text;
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    const Name name = i < call.arg_names.size() ? call.arg_names[i] : "";
+    text += (text.empty() ? "" : ", ") + (name.empty() ? "" : name + "=") +
+            std::string(body.world.sources.text(call.args[i].range));
+  }
+  text = call.text + "(" + text + ")";
+  return {{what + "`" + text + "`", {{call.range, text}}, false, ""}};
+}
+
+bool names_a_position(const syntax::Expr& call) {
+  if (call.args.size() != 2 || call.args[0].kind == syntax::Expr::Kind::string) return false;
+  const Name name = call.arg_names.size() > 1 ? call.arg_names[1] : "";
+  const syntax::Expr& at = call.args[1];
+  const bool number = at.kind == syntax::Expr::Kind::number || at.kind == syntax::Expr::Kind::unary;
+  return number && is_one_of(name, {"", "axis", "dim"});
 }
 
 namespace {

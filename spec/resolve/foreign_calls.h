@@ -8,6 +8,13 @@ namespace shardproof::resolution {
 /// operand. Several where the call does not say which dim it gathers or splits.
 std::vector<Fix> in_the_notation(const Body& body, const syntax::Expr& call);
 
+/// The same for `x.sum(0)` and `jnp.sum(x, axis=0)`; where nothing better is known, the call by its
+/// name alone.
+std::vector<Fix> by_its_name(const Body& body, const syntax::Expr& call);
+
+/// Whether a call names a dim by its position: `softmax(x, axis=-1)`, `softmax(x, -1)`.
+bool names_a_position(const syntax::Expr& call);
+
 /// `einsum("B M, M F/t -> B F/t", x, w)` for `x @ w`, also for products in its operands; advice
 /// where the text does not state their types.
 std::vector<Fix> product_in_the_notation(const Body& body, const syntax::Expr& product);

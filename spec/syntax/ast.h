@@ -77,7 +77,8 @@ struct Expr {
   std::string text;
   std::vector<Expr> args;
   std::vector<Name> arg_names;  ///< one per argument of a call, cast or grad; empty: positional
-  std::vector<Name> names;      ///< wrt names, entry names
+  std::vector<Name> names;      ///< wrt names, entry names; of a call of another language, what is
+                                ///< before its point: `jnp`, or "" for the value args[0]
   bool each = false;
   std::vector<TypeExpr>
       type;  ///< zeros: exactly one (a vector only because Expr is incomplete here)

@@ -181,6 +181,44 @@ std::optional<Fix> Parser::dim_of_range(size_t first) const {
                  "a scan goes over a dim from its first entry on: `in " + std::string(dim) + "`");
 }
 
+// After the point of `x.sum(0)` or `jnp.sum(x, axis=0)`, with arguments that could stand here.
+bool Parser::at_foreign_call() const {
+  const bool other = !is_reserved(peek().text) || is_dtype(peek().text);
+  if (!at_word() || !other || at("size") || !at("(", 1)) return false;
+  size_t depth = 0;
+  for (size_t i = pos_ + 1; i + 1 < tokens_.size(); ++i) {
+    const std::string_view text = tokens_[i].text;
+    if (tokens_[i].kind == Token::Kind::string) continue;
+    if (is_one_of(text, {"[", "{", "lambda", "for", "**"})) return false;
+    if (text == "(" && i > pos_ + 1 && tokens_[i - 1].kind == Token::Kind::symbol &&
+        is_one_of(tokens_[i - 1].text, {"(", ",", "="}))
+      return false;  // a tuple
+    depth += text == "(";
+    if (text == ")" && --depth == 0) return true;
+  }
+  return false;
+}
+
+Expr Parser::foreign_call(Expr before) {
+  Expr result;
+  result.kind = Expr::Kind::call;
+  result.range.begin = before.range.begin;
+  const Expr* root = &before;
+  while (root->kind == Expr::Kind::field) root = &root->args[0];
+  const bool module = root->kind == Expr::Kind::name && is_module(root->text);
+  result.names = {module ? print(before) : ""};
+  result.text = std::string(take().text);
+  const int height = height_;
+  if (!module) {
+    result.args.push_back(std::move(before));
+    result.arg_names.emplace_back();
+  }
+  arguments(result);
+  result.range = since(result.range.begin);
+  grow(std::max(height, height_));
+  return result;
+}
+
 // `x[:, None]`, `w["a"]`.
 std::optional<Fix> Parser::no_entry() const {
   const uint32_t open = tokens_[pos_ - 1].begin;

@@ -206,6 +206,10 @@ Expr Parser::postfix() {
     outer.range.begin = result.range.begin;
     if (accept(".")) {
       const Form form(form_, "w.gain");
+      if (at_foreign_call()) {
+        result = foreign_call(std::move(result));
+        continue;
+      }
       outer.kind = Expr::Kind::field;
       if (at_next_bind()) fail("the name of a field");
       outer.text = name("the name of a field");

@@ -89,6 +89,8 @@ class Parser : Cursor {
   Expr unary();
   Expr postfix();
   std::string entry();
+  bool at_foreign_call() const;
+  Expr foreign_call(Expr before);
   [[noreturn]] void refuse_power(const Expr& base);
   Fix size_of_dim(const Expr& tensor) const;
   std::vector<Name> dims_of_parameter(std::string_view name) const;

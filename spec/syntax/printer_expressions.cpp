@@ -63,8 +63,19 @@ std::string print_with(const Expr& expr) {
   return at_level(expr.args[0], level_postfix) + " with { " + join(fields, ", ") + " }";
 }
 
+// `jnp.sum(x, 0)`, `x.sum(0)`.
+std::string print_foreign(const Expr& expr) {
+  const bool method = expr.names[0].empty();
+  const auto own = [&](const auto& all) {
+    return std::decay_t<decltype(all)>(all.begin() + (method ? 1 : 0), all.end());
+  };
+  return (method ? at_level(expr.args[0], level_postfix) : expr.names[0]) + "." + expr.text +
+         print_arguments(own(expr.args), own(expr.arg_names));
+}
+
 std::string print_call(const Expr& expr) {
   if (expr.text == "with") return print_with(expr);
+  if (!expr.names.empty()) return print_foreign(expr);
   return (expr.each ? "each " : "") + expr.text + print_arguments(expr.args, expr.arg_names);
 }
 
