@@ -71,7 +71,7 @@ class ForeignCall {
   /// Of `x.t()`, `transpose(x, 0, 1)`, `x.permute(1, 0)`.
   std::optional<Fix> transposed() const {
     const auto stated = stated_type(body_, first());
-    if (!stated) return std::nullopt;
+    if (!stated || stated->dims.size() < 2) return std::nullopt;
     Stated result = *stated;
     std::vector<size_t> order;
     for (size_t i = 1; i < call_.args.size(); ++i) {
