@@ -539,6 +539,24 @@ TEST(Mistakes, ARecordIsReducedFieldByField) {
              "E0306", "`-> Wt`");
 }
 
+TEST(Mistakes, AnotherFieldThatFitsIsFound) {
+  const auto of = [](const std::string& first, const std::string& second) {
+    return "mesh d\ndim N B M\nrecord Layer {\n    gain: f32[M]\n    shift: f32[M]\n}\nrecord "
+           "Model {\n"
+           "    layers: Layer[N]\n    last: f32[M]\n}\n"
+           "fn g(x: f32[B M], w: f32[M]) -> f32[B M] { return x * w }\n"
+           "plan gp implements g(x: f32[B/d M], w: f32[M]) -> f32[B/d M] { return x * w }\n"
+           "fn h(x: f32[B M], w: Layer) -> f32[B M] { return x * w.gain + w.shift }\n"
+           "plan hp implements h(x: f32[B/d M], w: Layer) -> f32[B/d M] { return x * w." +
+           first +
+           " + w.shift }\nfn f(x: f32[B M], w: Model) -> f32[B M] { return g(x, w.last) }\n"
+           "plan p implements f(x: f32[B/d M], w: Model) -> f32[B/d M] { return gp(x, w." +
+           second + ") }\n";
+  };
+  expect_fix(of("scale", "last"), "E0101", "the field `gain` fits here");
+  expect_fix(of("gain", "layers"), "E0303", "did you mean `w.last`?");
+}
+
 TEST(Mistakes, AllFieldsOfAnotherTypeAreTold) {
   const std::vector<Diagnostic> errors =
       errors_of(head + fields +

@@ -245,7 +245,11 @@ Values fit_tree(Body& body, const Values& value, const Types& type, SourceRange 
       const Types actual = transform<Type>(
           value, [&](ir::ValueId id) { return id == ir::no_value ? Type{} : body.type(id); });
       const auto [have, want] = described_apart(body.world, actual, type);
-      body.error(codes.count, range, codes.what + " is " + have + ", not " + want);
+      const auto fits = [&](const Type& other) {
+        return !type.is_record() && other.dtype == type.leaf.dtype && same_dims(other, type.leaf);
+      };
+      body.error(codes.count, range, codes.what + " is " + have + ", not " + want).fixes =
+          other_values(body, range, fits);
     }
     told = true;
     return transform<ir::ValueId>(type, instead);

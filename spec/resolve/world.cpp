@@ -90,6 +90,10 @@ void World::unknown(const std::string& what, const Name& name, SourceRange range
     diagnostic.fixes.push_back({"the functions of this file are " + listed(known), {}, false, ""});
   } else if (what != "axis" && what != "function" && what != "value" && !known.empty() &&
              known.size() <= few) {
+    for (const Name& each : known)
+      if (what == "field")
+        diagnostic.fixes.push_back(
+            {"the field `" + each + "` fits here", {{range, each}}, false, "", true});
     diagnostic.fixes.push_back({"known here: " + listed(known), {}, false, ""});
   } else if (what == "schedule") {
     diagnostic.fixes.push_back({"the schedules are " + listed(known), {}, false, ""});
