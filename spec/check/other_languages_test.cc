@@ -122,6 +122,9 @@ TEST(OtherLanguages, ACallOfAMethodOrModuleIsWrittenInTheNotation) {
     of("softmax(\"B M; M\", x)", "B M", "B/d M", call, "`softmax(\"B/d M; M\", x)`");
   of("softmax(\"B M; M\", x)", "B M", "B/d M", "softmax(x, -1)", "`softmax(\"B/d M; M\", x)`",
      "E0103");
+  of("log(softmax(\"B M; M\", x))", "B M", "B/d M", "log_softmax(\"B/d M; M\", x)",
+     "`log(softmax(\"B/d M; M\", x))`", "E0101");
+  of("x + 1", "B M", "B/d M", "x + 1)", "remove it");
   of("cumsum(\"B M; M\", x)", "B M", "B/d M", "x.cumsum(-1)", "`cumsum(\"B/d M; M\", x)`");
   for (const std::string call :
        {"x.t()", "x.transpose(0, 1)", "x.permute(1, 0)", "jnp.transpose(x)"})

@@ -38,6 +38,9 @@ class ForeignCall {
     if (is_one_of(name, {"sum", "max", "min"}) && !has_pattern())
       return reduction(name, "the dims are named in a pattern");
     if (name == "mean") return mean();
+    if (name == "log_softmax" && has_pattern())
+      return instead("the logarithm of a softmax",
+                     "log(softmax" + text(call_).substr(text(call_).find('(')) + ")");
     if (has_pattern()) return std::nullopt;
     if (is_one_of(name, {"softmax", "log_softmax", "cumsum", "argsort", "argmax"})) return along();
     if (is_one_of(name, {"t", "transpose", "swapaxes", "swapdims", "permute"})) return transposed();

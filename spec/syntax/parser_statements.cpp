@@ -161,6 +161,8 @@ std::optional<Fix> Parser::statement_fix() const {
   const SourceRange front = {file_, token.begin, token.begin};
   if (at(";")) return replace(range(token), "", "remove `;`: a statement ends with its line");
   if (at("//")) return own_comment(pos_);
+  if ((at(")") || at("]")) && !token.first_on_line)
+    return replace(range(token), "", "remove it: nothing is open that it closes");
   if (at("/") && at("*", 1)) return advice("a comment begins with `#`, and ends with its line");
   if (at("|") && at("|", 1)) {
     return replace({file_, token.begin, peek(1).end}, "or", "write `or`");
