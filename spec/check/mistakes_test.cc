@@ -637,6 +637,27 @@ TEST(Mistakes, AStringInSingleQuotesIsOneError) {
              "E0005", "double quotes");
 }
 
+TEST(Mistakes, AQuoteThatIsMissingIsInserted) {
+  const std::string head =
+      "mesh d t\ndim B M F\nfn f(x: f32[B M], w: f32[M F]) -> f32[B F] { return einsum(\"B M, M F "
+      "-> "
+      "B F\", x, w) }\nplan p implements f(x: f32[B/d M/t], w: f32[M/t F]) -> f32[B/d F] {\n    ";
+  const std::string h = "h = einsum(\"B/d M/t, M/t F -> B/d F {U_t}\", x, w)\n    ",
+                    sum = "return all_reduce(\"B/d F {U_t} -> B/d F\", h)\n}\n";
+  const auto without = [&](std::string text, const std::string& part, const std::string& left) {
+    text.replace(text.find(part), part.size(), left);
+    const std::vector<Diagnostic> errors = errors_of(head + text);
+    const auto told = std::find_if(errors.begin(), errors.end(),
+                                   [](const Diagnostic& each) { return each.code == "E0004"; });
+    ASSERT_NE(told, errors.end()) << text;
+    EXPECT_EQ(told->fixes.at(0).message, "insert `\"`") << text;
+    EXPECT_TRUE(told->fixes[0].checked) << text;
+  };
+  without(h + sum, "{U_t}\", x", "{U_t}, x");
+  without(h + sum, "B/d F\", h)", "B/d F, h)");
+  without(h + sum, "(\"B/d F {U_t}", "(B/d F {U_t}");
+}
+
 TEST(Mistakes, TheLastValueIsReturned) {
   expect_fix(head + product +
                  "    y = einsum(\"B/d F/t, F/t M -> B/d M {U_t}\", x, w)\n"

@@ -340,8 +340,10 @@ std::vector<Fix> tried_fixes(FixTrial& trial, const Diagnostic& diagnostic, cons
     }
     if (fix.guess) {
       Fix tried = fix;
-      if (proved.empty() && plan && trial.run_on(diagnostic, *plan, tried, 1))
-        proved.push_back(std::move(tried));
+      tried.checked =
+          proved.empty() && (plan ? trial.run_on(diagnostic, *plan, tried, 1)
+                                  : trial.run(diagnostic, plan, fix.edits) == AfterEdit::proved);
+      if (tried.checked) proved.push_back(std::move(tried));
       continue;
     }
     const AfterEdit outcome = trial.run(diagnostic, plan, fix.edits);

@@ -204,10 +204,29 @@ class Lexer {
       return push(Token::Kind::string, begin_ + 1, at_ - 1);
     }
     const bool ends = at_ == text_.size() || text_[at_] == '\n' || text_[at_] == '\r';
-    if (ends)
-      return bad("E0004", "this string has no closing quote on its line",
-                 advice("a string ends on its line, as in `\"B M -> B\"`"));
+    if (ends) return unclosed_string();
     odd_byte_in_string();
+  }
+
+  /// The other quote is missing: before this one, where an argument begins, or where one ends.
+  void unclosed_string() {
+    Diagnostic diagnostic =
+        error("E0004", range(begin_, at_), "this string has no closing quote on its line");
+    const auto guess = [&](size_t place) {
+      diagnostic.fixes.push_back({"insert `\"`", {{range(place, place), "\""}}, false, "", true});
+    };
+    constexpr size_t most = 6;
+    const size_t before = text_.find_last_of("(,\n", begin_);
+    if (before != text_.npos && text_[before] != '\n')
+      guess(text_.find_first_not_of(' ', before + 1));
+    for (size_t end = begin_; diagnostic.fixes.size() < most;) {
+      end = text_.find_first_of(",)", end + 1);
+      if (end == text_.npos || end >= at_) break;
+      guess(end);
+    }
+    diagnostic.fixes.push_back(advice("a string ends on its line, as in `\"B M -> B\"`"));
+    report_.add(std::move(diagnostic));
+    push(Token::Kind::bad, begin_, at_);
   }
 
   void odd_byte_in_string() {
