@@ -143,22 +143,22 @@ class Deriver {
     return g;
   }
 
+  /// In the order of `wrt`, which need not be that of the parameters.
   std::vector<Writer::Result> gradients(Pending& pending) {
     std::vector<Writer::Result> results;
-    size_t leaf = 0;
-    for (size_t p = 0; p < plan_.param_groups.size(); ++p) {
+    for (size_t at = 0; at < wrt_.size();) {
+      size_t p = 0;
+      while (first_leaf(plan_.param_groups, p) != wrt_[at]) ++p;
       const auto& [name, count] = plan_.param_groups[p];
-      if (std::find(wrt_.begin(), wrt_.end(), leaf) != wrt_.end()) {
-        Writer::Result result{&plan_.param_types[p], {}, {}, {}, "g_" + name};
-        for (size_t i = leaf; i < leaf + count; ++i) {
-          result.leaves.push_back(walk_.take_or_zeros(recording_->top.params[i], pending));
-          result.own.push_back(types_[plan_.params[i]]);
-          result.duals.push_back(dual(result.own.back(), axes()));
-        }
-        results.push_back(std::move(result));
-        chosen_.push_back(p);
+      Writer::Result result{&plan_.param_types[p], {}, {}, {}, "g_" + name};
+      for (size_t i = wrt_[at]; i < wrt_[at] + count; ++i) {
+        result.leaves.push_back(walk_.take_or_zeros(recording_->top.params[i], pending));
+        result.own.push_back(types_[plan_.params[i]]);
+        result.duals.push_back(dual(result.own.back(), axes()));
       }
-      leaf += count;
+      results.push_back(std::move(result));
+      chosen_.push_back(p);
+      at += count;
     }
     return results;
   }

@@ -244,10 +244,13 @@ class Claim {
     for (const Name& name : decl_.implements->wrt) {
       size_t at = 0;
       while (at < model_->params.size() && model_->params[at].name != name) ++at;
-      if (at < model_->params.size()) {
+      if (std::find(result.begin(), result.end(), at) != result.end()) {
+        world_.twice(name, decl_.name_range, {}, "`" + name + "` is after `wrt` twice");
+        entity_.bad = true;
+      } else if (at < model_->params.size()) {
         result.push_back(at);
-        continue;
       }
+      if (at < model_->params.size()) continue;
       std::vector<Name> known;
       for (const Parameter& param : model_->params) known.push_back(param.name);
       world_.unknown("parameter", name, decl_.name_range, known);
@@ -257,13 +260,12 @@ class Claim {
   }
 
   void fill_wrt(ir::Function& function, const std::vector<size_t>& wrt) {
-    size_t first = 0;
-    for (size_t i = 0; i < model_->params.size(); ++i) {
-      const size_t count = leaves(model_->params[i].type).size();
-      if (std::find(wrt.begin(), wrt.end(), i) != wrt.end())
-        for (size_t leaf = 0; leaf < count; ++leaf) function.wrt.push_back(first + leaf);
-      first += count;
-    }
+    std::vector<size_t> first(1, 0);
+    for (const Parameter& param : model_->params)
+      first.push_back(first.back() + leaves(param.type).size());
+    for (size_t param : wrt)
+      for (size_t leaf = first[param]; leaf < first[param + 1]; ++leaf)
+        function.wrt.push_back(leaf);
   }
 
   void check_after(ir::Function& function) {
