@@ -63,13 +63,12 @@ Nf Algebra::pow(Nf base, Rational exponent) {
 Nf Algebra::power(Nf base, Nf exponent) {
   if (auto n = engine_->as_number(exponent)) return pow(base, *n);
   if (engine_->positive(base)) return engine_->exp(engine_->mul(exponent, engine_->log(base)));
-  engine_->oblige(Obligation::positive, base);
+  engine_->oblige_logarithm(base);
   return opaque("power", {}, {base, exponent});
 }
 
 Nf Algebra::apply(Fn fn, Nf argument) {
-  if (fn == Fn::log && !engine_->positive(argument))
-    engine_->oblige(Obligation::positive, argument);
+  if (fn == Fn::log && !engine_->positive(argument)) engine_->oblige_logarithm(argument);
   return engine_->apply(fn, argument);
 }
 Nf Algebra::maximum(Nf a, Nf b) { return engine_->maximum(a, b); }

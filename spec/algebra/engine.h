@@ -195,6 +195,7 @@ struct Engine {
   std::vector<Algebra::Obligation> obligations;
   void oblige(Algebra::Obligation::Kind kind, Nf base);
   void oblige_power(Nf base, Rational exponent);
+  void oblige_logarithm(Nf argument);
 
   // fraction.cpp
   std::optional<Nf> with_common_denominators(Nf e);

@@ -11,6 +11,12 @@ void Engine::oblige(Algebra::Obligation::Kind kind, Nf base) {
   obligations.push_back({kind, base});
 }
 
+/// A root has the first of the two: it has a value at 0.
+void Engine::oblige_logarithm(Nf argument) {
+  oblige(Algebra::Obligation::positive, argument);
+  oblige(Algebra::Obligation::nonzero, argument);
+}
+
 void Engine::oblige_power(Nf base, Rational e) {
   if (!e.is_integer() && !nonnegative(base)) oblige(Algebra::Obligation::positive, base);
   if (e.sign() < 0 && !positive(base) && !is_inverse(base))

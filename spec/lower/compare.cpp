@@ -1,5 +1,6 @@
 // Is plan == model? Tries the levels of the algebra in turn. If all fail, level 1 gives the reason.
 #include <algorithm>
+#include <cctype>
 #include <array>
 #include <map>
 #include <set>
@@ -52,10 +53,15 @@ std::optional<TensorExpr> block_of(Algebra& a, const Named& plan, const TensorEx
 
 /// Replaces the leaves that stand for carries by the plan's names for them.
 std::string with_names(std::string text, const Loop& loop) {
-  for (size_t i = 0; i < loop.leaves.size(); ++i)
-    for (size_t at;
-         !loop.leaves[i].empty() && (at = text.find(loop.leaves[i])) != std::string::npos;)
-      text.replace(at, loop.leaves[i].size(), loop.carries[i]);
+  for (size_t i = 0; i < loop.leaves.size(); ++i) {
+    const std::string &leaf = loop.leaves[i], &name = loop.carries[i];
+    for (size_t at = 0; !leaf.empty() && (at = text.find(leaf, at)) != std::string::npos;) {
+      const size_t end = at + leaf.size();  // carry0.1, and not that of carry0.12
+      const bool whole = end == text.size() || !std::isdigit(static_cast<unsigned char>(text[end]));
+      if (whole) text.replace(at, leaf.size(), name);
+      at += whole ? name.size() : leaf.size();
+    }
+  }
   return text;
 }
 
@@ -134,6 +140,24 @@ bool is_never_positive(Algebra& a, Nf e) {
   return a.known_nonnegative(a.neg(e)) || (alone && g.negative_where_defined(*alone));
 }
 
+/// Of the carries of loops, with their names in the file: what must hold in each step.
+std::string in_each_step(const std::string& text, const Lowered& side) {
+  std::string shown = text;
+  std::set<std::string> over;
+  for (const Loop& loop : side.loops) {
+    std::string named = with_names(shown, loop);
+    if (named != shown) over.insert(" in each step over " + loop.over);
+    shown = std::move(named);
+  }
+  Loop ring;
+  for (const auto& [leaf, name] : side.ring_carries)
+    ring.leaves.push_back(leaf), ring.carries.push_back(name);
+  std::string named = with_names(shown, ring);
+  if (named != shown) over.insert(" in each step of the ring");
+  for (const std::string& each : over) named += each;
+  return named;
+}
+
 /// Obligations that never hold: denominators that are 0, logarithms of values that are never
 /// positive.
 std::vector<std::string> never_met(Algebra& a) {
@@ -170,7 +194,14 @@ class Excuses {
   Obligations missing(size_t result) {
     Obligations found;
     for (const Obligation& o : a.obligations())
-      if (!of_a_step(o.base) && !excused(o, result)) found.push_back(o);
+      if (!excused(o, result)) found.push_back(o);
+    // What is positive is not 0.
+    std::set<uint32_t> positive;
+    for (const Obligation& o : found)
+      if (o.kind == Obligation::positive) positive.insert(o.base.id);
+    std::erase_if(found, [&](const Obligation& o) {
+      return o.kind == Obligation::nonzero && positive.contains(o.base.id);
+    });
     return found;
   }
 
@@ -183,19 +214,13 @@ class Excuses {
   /// No obligation: the branch is taken only where the value is defined.
   bool vacuous(const Need& need) {
     if (const auto known = vacuous_.find(&need); known != vacuous_.end()) return known->second;
-    Nf broken =
-        need.what.kind == Obligation::nonzero ? a.eq0(need.what.base) : a.le0_real(need.what.base);
-    for (Nf condition : need.where) broken = a.mul(condition, broken);
-    return vacuous_[&need] = a.is_zero(broken);
-  }
-  bool of_a_step(Nf e) {
-    const auto [known, fresh] = of_a_step_.try_emplace(e.id, false);
-    if (fresh) known->second = speaks_of_a_step(a, e);
-    return known->second;
-  }
-  bool of_a_step(const Need& need) {
-    return std::any_of(need.where.begin(), need.where.end(),
-                       [&](Nf condition) { return of_a_step(condition); });
+    const auto never = [&](Nf broken) {
+      for (Nf condition : need.where) broken = a.mul(condition, broken);
+      return a.is_zero(broken);
+    };
+    return vacuous_[&need] =
+               never(a.le0_real(need.what.base)) ||
+               (need.what.kind == Obligation::nonzero && never(a.eq0(need.what.base)));
   }
   /// The model has the same obligation, in every branch in which the plan has it.
   bool needed_by_model(const Need& need, size_t result) const {
@@ -217,7 +242,7 @@ class Excuses {
       if (model_.contains(key(o))) return true;
     if (listed == of_plan_.end()) return false;
     return std::all_of(listed->second.begin(), listed->second.end(), [&](const Need* need) {
-      return (need->result && *need->result != result) || of_a_step(*need) || vacuous(*need) ||
+      return (need->result && *need->result != result) || vacuous(*need) ||
              needed_by_model(*need, result);
     });
   }
@@ -227,7 +252,6 @@ class Excuses {
   std::set<Key> model_;  ///< of any result, in any branch
   Needs of_model_, of_plan_;
   std::map<const Need*, bool> vacuous_;
-  std::map<uint32_t, bool> of_a_step_;
 };
 
 struct Comparer {
@@ -326,7 +350,7 @@ struct Comparer {
     for (size_t i = 0; i < asked.size(); ++i)
       if (asked[i])
         for (const Obligation& o : excuses.missing(i)) {
-          const std::string text = text_of(a, o);
+          const std::string text = in_each_step(text_of(a, o), left);
           add(report.assumptions, text);
           if (const auto* operand = excuses.operand(o); operand && is_shortened(text))
             report.shortened.try_emplace(text, Shortened{*operand, sign_of(o)});

@@ -91,6 +91,7 @@ class Context {
   std::map<ir::ValueId, TensorExpr> values;
   std::optional<Var> block_number;  ///< in the body of a ring
   std::vector<Loop> loops;
+  std::map<std::string, Name> ring_carries;            ///< by the leaf that stands for it
   std::vector<PastLoop> past;                          ///< newest last
   std::unordered_map<uint32_t, CarriesIn> carries_in;  ///< by term
   void keep(PastLoop loop);                            ///< follow.cpp

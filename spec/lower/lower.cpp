@@ -239,7 +239,8 @@ Lowered Context::finish(std::vector<TensorExpr> results) {
   return {std::move(results),        std::move(assumptions), std::move(of_sizes),
           std::move(texts_of_sizes), std::move(impossible),  needs(),
           std::move(conditions),     std::move(bounds),      std::move(named),
-          std::move(loops),          std::move(unmet),       std::move(values)};
+          std::move(loops),          std::move(unmet),       std::move(values),
+          std::move(ring_carries)};
 }
 
 Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program,

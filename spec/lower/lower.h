@@ -154,6 +154,7 @@ struct Lowered {
   std::vector<Loop> loops;
   std::vector<Unmet> unmet;                  ///< of the function's own calls
   std::map<ir::ValueId, TensorExpr> values;  ///< Request::keeps_values
+  std::map<std::string, Name> ring_carries;  ///< by the leaf that stands for it
 };
 
 /// For each leaf parameter that indexes a table: its values are below the size of this

@@ -25,6 +25,13 @@ void add_power(Context& c, Obligations& needs, Nf x, algebra::Rational exponent,
     add(c, needs, Algebra::Obligation::nonzero, x);
 }
 
+/// Of a logarithm. A root has the first of the two: it has a value at 0.
+void add_positive(Context& c, Obligations& needs, Nf x) {
+  if (c.a.known_positive(x)) return;
+  needs.push_back({Algebra::Obligation::positive, x});
+  needs.push_back({Algebra::Obligation::nonzero, x});
+}
+
 /// The sign of x - least that a function of one operand needs.
 void add_domain(Context& c, Obligations& needs, ir::Domain domain, const Site& site) {
   if (domain.kind == ir::Domain::everywhere) return;
@@ -32,8 +39,7 @@ void add_domain(Context& c, Obligations& needs, ir::Domain domain, const Site& s
   const Nf x = c.a.sub(operand(c, site, 0), c.a.number(domain.least));
   if (domain.kind == ir::Domain::root) return add_power(c, needs, x, {1, 2}, taped);
   if (domain.kind == ir::Domain::inverse_root) return add_power(c, needs, x, {-1, 2}, taped);
-  if (!c.a.known_positive(x)) needs.push_back({Algebra::Obligation::positive, x});
-  if (taped) add(c, needs, Algebra::Obligation::nonzero, x);
+  add_positive(c, needs, x);
 }
 
 Obligations needs_of(Context& c, const Site& site) {
@@ -49,8 +55,8 @@ Obligations needs_of(Context& c, const Site& site) {
   const Nf base = operand(c, site, 0);
   if (const auto exponent = c.a.as_number(operand(c, site, 1)))
     add_power(c, needs, base, *exponent, taped);
-  else if (!c.a.known_positive(base))
-    needs.push_back({Algebra::Obligation::positive, base});
+  else
+    add_positive(c, needs, base);
   return needs;
 }
 

@@ -75,6 +75,7 @@ class RingLowering {
     Vars all = index;
     if (at_b) all.push_back(b_);
     const std::string name = kind + depth() + "." + std::to_string(i);
+    c_.ring_carries[name] = value.name;
     return {std::move(index), c_.leaf(name, all, value.type.dtype).body};
   }
 
@@ -278,7 +279,8 @@ class RingLowering {
     const auto parts = gauge(next_value.factor);
     if (!parts) return std::nullopt;
     const auto& [before, after] = *parts;
-    if (!c_.a.known_positive(before)) return std::nullopt;
+    // Of another function mu for each block, the factors of two blocks would not cancel.
+    if (!c_.a.known_positive(before) || g_.mentions(before, b_.id)) return std::nullopt;
     if (!free_of_carries(c_.a.mul(next_value.rest, c_.a.pow(after, -1)))) return std::nullopt;
     const RingCarry& carry = carries_[i];
     const auto leaf = [](const RingCarry& k) { return k.before; };
