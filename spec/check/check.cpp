@@ -549,7 +549,7 @@ class PlanChecker {
             rests_on(name, instr.place.range, "whose gradient this plan takes, is not proved"));
         return;
       }
-      if (options_.compare) use_backward(instr.place.range, *grad, report);
+      if (options_.compare) use_backward(instr.place.range, *grad, report, &instr);
     });
   }
 
@@ -559,7 +559,9 @@ class PlanChecker {
       if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
   }
 
-  void use_backward(SourceRange range, const ir::Grad& grad, PlanReport& report) {
+  /// `taken`: the gradient in the plan; null for that of an instance itself.
+  void use_backward(SourceRange range, const ir::Grad& grad, PlanReport& report,
+                    const ir::Instr* taken = nullptr) {
     const auto at = std::pair{grad.function, grad.wrt};
     if (!backwards_.count(at) && kept_.full()) {
       report.diagnostics.push_back(
@@ -617,9 +619,25 @@ class PlanChecker {
                              model_of(grad.function) + ") can be called here instead");
       for (std::string& line : listing_of(backward)) told.details.push_back(std::move(line));
     } else {
-      note_assumptions(report, backward.report()->assumptions);
+      std::vector<std::string> assumptions = backward.report()->assumptions;
+      if (taken && !passes_its_own(program().functions[report.function], *taken))
+        for (std::string& each : assumptions) each += " in the gradient of " + name;
+      note_assumptions(report, std::move(assumptions));
       trust(backward.report()->trusting, report);
     }
+  }
+
+  /// Whether each argument is a parameter that has its name in the called plan too: then what is
+  /// said of one is said of the other.
+  bool passes_its_own(const ir::Function& plan, const ir::Instr& grad) const {
+    const ir::Function& called = program().functions[std::get<ir::Grad>(grad.op).function];
+    for (size_t i = 0; i < called.params.size(); ++i) {
+      const ir::ValueId given = grad.operands.at(i);
+      if (std::find(plan.params.begin(), plan.params.end(), given) == plan.params.end() ||
+          plan.values[given].name != called.values[called.params[i]].name)
+        return false;
+    }
+    return true;
   }
 
   /// The name of the plan's model; for a function without a model, its own name.

@@ -78,6 +78,9 @@ void print_backwards(const FileReport& report, bool latex, std::ostream& out) {
     out << "\n# the backward of " << each.plan << ", "
         << (each.backward.refused ? "refused" : "derived: " + std::string(to_string(each.verdict)))
         << "\n";
+    if (const PlanReport* derived = each.backward.report())
+      for (const std::string& assumption : derived->assumptions)
+        print_commented("assuming " + assumption, out);
     print_costs(report, each, out);
     print_doubts(each, out);
     if (latex && each.backward.checked)

@@ -51,9 +51,15 @@ Row row_of(const FileReport& report, const PlanReport& plan) {
                                                                 : "derived, not proved") +
                         (cost ? ": " + cost->summary() : ""));
   }
-  std::string assumed;
-  for (const std::string& each : plan.assumptions) assumed += (assumed.empty() ? "" : ",  ") + each;
-  if (!assumed.empty()) row.below.push_back("assuming  " + assumed);
+  const auto assuming = [&](const char* what, const std::vector<std::string>& assumptions) {
+    std::string all;
+    for (const std::string& each : assumptions) all += (all.empty() ? "" : ",  ") + each;
+    if (!all.empty()) row.below.push_back(what + all);
+  };
+  if (const BackwardReport* backward = backward_of(report, plan))
+    if (const PlanReport* derived = backward->backward.report())
+      assuming("backward assuming  ", derived->assumptions);
+  assuming("assuming  ", plan.assumptions);
   return row;
 }
 
