@@ -53,6 +53,59 @@ TEST(Assumptions, InABranchWhereItHoldsNothingIsNeeded) {
             none);
 }
 
+/// A root has a value at 0, a logarithm has none there.
+TEST(Assumptions, ARootExcusesNoLogarithm) {
+  EXPECT_EQ(assumed(pair("return sqrt(x)", "return sqrt(x) + (log(x) - log(x))")),
+            Texts{"x[B] != 0"});
+  EXPECT_EQ(assumed(pair("return log(x)", "return log(x) + (sqrt(x) - sqrt(x)) + c * (x / x - 1)")),
+            none);
+}
+
+TEST(Assumptions, OfACarryAreToldForEachStep) {
+  const auto of = [](const std::string& next,
+                     const std::string& form = "scan n in N, s: f32[B/t] = x") {
+    return assumed(
+        "fn f(x: f32[B], w: f32[N B]) -> f32[B] { return x + sum(\"N B -> B\", w) }\n"
+        "plan p implements f(x: f32[B/t], w: f32[N B/t]) -> f32[B/t] {\n r, _c = " +
+        form + ", c: f32[] = 0 { next " + next + ", c + 1 }\n return r }\n");
+  };
+  EXPECT_EQ(of("s + w[n]"), none);
+  EXPECT_EQ(of("sqrt(s) * sqrt(s) + w[n]"), Texts{"s[B] > 0 in each step over N"});
+  EXPECT_EQ(of("exp(log(s)) + w[n]"), Texts{"s[B] > 0 in each step over N"});
+  EXPECT_EQ(of("s / s * w[n] + s"), Texts{"s[B] != 0 in each step over N"});
+  EXPECT_EQ(of("s + where(sqrt(7.5 - c) >= 0, w[n], 0)"),
+            Texts{"15/2 - c > 0 in each step over N"});
+  EXPECT_EQ(of("s + where(c > 3, sqrt(s) * sqrt(s) / s, 1) * w[n]").size(), 1u);
+}
+
+TEST(Assumptions, OfARingAreToldForEachStep) {
+  const auto of = [](const std::string& next) {
+    return assumed(
+        "fn f(x: f32[B], k: f32[N]) -> f32[B] { return x + expand(\" -> B\", sum(\"N -> \", k)) }\n"
+        "plan p implements f(x: f32[B/t], k: f32[N/t]) -> f32[B/t] {\n"
+        " o = ring b over N/t as W, s: f32[B/t] = x {\n  next " +
+        next + " + expand(\" -> B/t\", sum(\"W -> \", k[b]))\n }\n return o }\n");
+  };
+  EXPECT_EQ(of("s"), none);
+  EXPECT_EQ(of("sqrt(s) * sqrt(s)"), Texts{"s[B] > 0 in each step of the ring"});
+}
+
+TEST(Assumptions, OfAGradientAreSaidOfWhatItIsTakenOf) {
+  const auto of = [](const std::string& x) {
+    return assumed(
+        "fn g(x: f32[B]) -> f32[] { return sum(\"B -> \", abs(x)) }\n"
+        "plan q implements g(x: f32[B/t]) -> f32[]{U_t} { return sum(\"B/t -> {U_t}\", sqrt(x*x)) "
+        "}\n"
+        "fn f(x: f32[B]) -> f32[B] { return x - grad(g)(" +
+        x +
+        ", 1.0) }\n"
+        "plan p implements f(x: f32[B/t]) -> f32[B/t] { return x - grad(q)(" +
+        x + ", 1.0) }\n");
+  };
+  EXPECT_EQ(of("x"), Texts{"x[B]^2 != 0"});
+  EXPECT_EQ(of("relu(x)"), Texts{"x[B]^2 != 0 in the gradient of q"});
+}
+
 TEST(Assumptions, ThatAreTooLongNameTheOperandAndItsLine) {
   const std::string sum = "exp(x * tanh(x + c)) * exp(c * tanh(x)) - exp(exp(x) - tanh(x * c))";
   const auto of = [&](const std::string& plan) { return assumed(pair("return x", plan)); };

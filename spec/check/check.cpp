@@ -429,6 +429,7 @@ class PlanChecker {
     report.verdict = compared.verdict;
     report.proof = compared.proof;
     report.of_sizes = std::move(compared.of_sizes);
+    report.of_indices = std::move(compared.of_indices);
     report.of_values = std::move(compared.of_values);
     name_operands(sources_, program().functions[f].name_range.file, compared);
     note_assumptions(report, std::move(compared.assumptions));
@@ -620,24 +621,51 @@ class PlanChecker {
       for (std::string& line : listing_of(backward)) told.details.push_back(std::move(line));
     } else {
       std::vector<std::string> assumptions = backward.report()->assumptions;
-      if (taken && !passes_its_own(program().functions[report.function], *taken))
-        for (std::string& each : assumptions) each += " in the gradient of " + name;
+      for (std::string& each : assumptions)
+        if (taken && !speaks_of_own(each, program().functions[report.function], *taken))
+          each += " in the gradient of " + name;
       note_assumptions(report, std::move(assumptions));
       trust(backward.report()->trusting, report);
     }
   }
 
-  /// Whether each argument is a parameter that has its name in the called plan too: then what is
-  /// said of one is said of the other.
-  bool passes_its_own(const ir::Function& plan, const ir::Instr& grad) const {
+  /// Whether an assumption of the called plan says the same of this one: each parameter that it
+  /// names is given the entries of the parameter of that name here.
+  bool speaks_of_own(const std::string& assumption, const ir::Function& plan,
+                     const ir::Instr& grad) const {
     const ir::Function& called = program().functions[std::get<ir::Grad>(grad.op).function];
+    const auto in_word = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+    };
     for (size_t i = 0; i < called.params.size(); ++i) {
-      const ir::ValueId given = grad.operands.at(i);
-      if (std::find(plan.params.begin(), plan.params.end(), given) == plan.params.end() ||
-          plan.values[given].name != called.values[called.params[i]].name)
-        return false;
+      const Name& name = called.values[called.params[i]].name;
+      for (size_t at = 0; (at = assumption.find(name, at)) != assumption.npos; at += name.size()) {
+        const size_t end = at + name.size();
+        const bool inside = (at > 0 && in_word(assumption[at - 1])) ||
+                            (end < assumption.size() && in_word(assumption[end]));
+        const bool of_entries = assumption.find('(') == assumption.npos;  // none of their sum
+        if (!inside && !is_own(plan, grad.operands.at(i), name, of_entries)) return false;
+      }
     }
     return true;
+  }
+
+  /// The parameter of that name, or, `of_entries`, what only moves its entries.
+  static bool is_own(const ir::Function& plan, ir::ValueId value, const Name& name,
+                     bool of_entries) {
+    for (;;) {
+      if (std::find(plan.params.begin(), plan.params.end(), value) != plan.params.end())
+        return plan.values[value].name == name;
+      const ir::Instr* made = defining_instr(plan.body, value);
+      const bool moves = of_entries && made &&
+                         (std::holds_alternative<ir::Entry>(made->op) ||
+                          std::holds_alternative<ir::Read>(made->op) ||
+                          std::holds_alternative<ir::Save>(made->op) ||
+                          std::holds_alternative<ir::Ascribe>(made->op) ||
+                          std::holds_alternative<ir::Rearrange>(made->op));
+      if (!moves) return false;
+      value = made->operands.at(0);
+    }
   }
 
   /// The name of the plan's model; for a function without a model, its own name.

@@ -48,6 +48,7 @@ struct PlanReport {
   std::vector<ScheduleBound> schedules;  ///< of its pipelines, and of the plans it calls
   std::vector<std::string> assumptions;  ///< requires, ranges of ids, signs that the algebra used
   std::vector<ir::Arith> of_sizes;       ///< assumptions on sizes only, to evaluate at given sizes
+  std::vector<ir::OfIndices> of_indices;  ///< on indices and sizes
   std::vector<std::shared_ptr<const lower::Assumed>> of_values;  ///< e.g. what its roots need
   std::vector<Name> trusting;  ///< trusted plans on which it depends
   std::vector<Diagnostic> diagnostics;

@@ -385,13 +385,18 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
   result.of_sizes = compared.of_sizes;
   for (const lower::Assumed& each : compared.of_values)
     result.of_values.push_back(std::make_shared<lower::Assumed>(each));
-  if (!compared.impossible.empty()) {
+  result.of_indices = compared.of_indices;
+  std::set<std::string> impossible(compared.impossible.begin(), compared.impossible.end());
+  if (compared.equal)
+    for (const ir::OfIndices& each : compared.of_indices)
+      if (!hold_at_all_indices(program, each, fixed_axes(program)).value_or(true))
+        impossible.insert(each.text + " for each index");
+  if (!impossible.empty()) {
     Diagnostic diagnostic;
     diagnostic.code = "E0111";
     diagnostic.range = program.functions[plan].name_range;
     diagnostic.message = "an assumption of the plan or its model never holds";
-    for (const std::string& text : std::set(compared.impossible.begin(), compared.impossible.end()))
-      diagnostic.details.push_back("it needs " + text);
+    for (const std::string& text : impossible) diagnostic.details.push_back("it needs " + text);
     result.verdict = Verdict::invalid;
     result.diagnostics.push_back(std::move(diagnostic));
     return result;

@@ -17,6 +17,7 @@ struct ComparedPlan {
   std::vector<std::string> assumptions;
   std::map<std::string, lower::Shortened> shortened;  ///< by text of `assumptions`
   std::vector<ir::Arith> of_sizes;                    ///< those on sizes only
+  std::vector<ir::OfIndices> of_indices;              ///< those on indices and sizes
   std::vector<std::shared_ptr<const lower::Assumed>> of_values;
   std::vector<Diagnostic> diagnostics;
 };

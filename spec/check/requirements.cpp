@@ -22,6 +22,41 @@ bool hold(const ir::Program& program, const std::vector<ir::Requirement>& requir
   });
 }
 
+std::optional<bool> hold_at_all_indices(const ir::Program& program, const ir::OfIndices& condition,
+                                        std::map<Name, int64_t> sizes) {
+  constexpr int64_t most = 1 << 18;
+  std::vector<int64_t> ranges;
+  int64_t all = 1;
+  try {
+    for (const auto& [name, range] : condition.indices) {
+      const double size = ir::evaluate(over_plain_dims(program, range), sizes);
+      if (!(size >= 1 && size <= most) || (all *= static_cast<int64_t>(size)) > most)
+        return std::nullopt;
+      ranges.push_back(static_cast<int64_t>(size));
+      sizes[name] = 1;
+    }
+    const ir::Arith base = over_plain_dims(program, condition.base);
+    for (int64_t at = 0; at < all; ++at) {
+      int64_t rest = at;
+      for (size_t i = 0; i < ranges.size(); ++i) {
+        sizes[condition.indices[i].first] = rest % ranges[i] + 1;
+        rest /= ranges[i];
+      }
+      const double value = ir::evaluate(base, sizes);
+      const bool holds = condition.op == ">="   ? value >= 0
+                         : condition.op == ">"  ? value > 0
+                         : condition.op == "<=" ? value <= 0
+                         : condition.op == "<"  ? value < 0
+                         : condition.op == "==" ? value == 0
+                                                : value != 0;
+      if (!holds) return false;
+    }
+    return true;
+  } catch (const std::domain_error&) {  // a size is open
+    return std::nullopt;
+  }
+}
+
 bool requires_of_values(const ir::Function& function) {
   bool found = false;
   for_each_block(function.body, [&](const ir::Block& block) {

@@ -18,6 +18,10 @@ bool hold(const ir::Program& program, const std::vector<ir::Requirement>& requir
 /// Whether the body of a function, or of a loop in it, requires something of values.
 bool requires_of_values(const ir::Function& function);
 
+/// At these sizes; none where they do not decide it, or for more than 2^18 indices.
+std::optional<bool> hold_at_all_indices(const ir::Program& program, const ir::OfIndices& condition,
+                                        std::map<Name, int64_t> sizes);
+
 /// Whether the function, its model, the plan that it runs after, or a callee of these has a
 /// `require` on values.
 bool requires_values(const ir::Program& program, size_t function);

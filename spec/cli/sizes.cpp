@@ -185,6 +185,9 @@ class Fit {
       for (const ir::Arith& each : plan.of_sizes)
         if (!plan.imported)
           requirement({each, program_.functions.at(plan.function).name_range}, plan.name);
+    for (const PlanReport& plan : checked_.plans())
+      for (const ir::OfIndices& each : plan.of_indices)
+        if (!plan.imported) at_all_indices(plan, each);
     for (const auto& [name, info] : program_.dims)
       if (info.size) declared(name, info);
     for (const PlanReport& plan : checked_.plans())
@@ -380,6 +383,16 @@ class Fit {
     } catch (const std::domain_error&) {
       // It needs a value of the body, or a size that is not given.
     }
+  }
+
+  void at_all_indices(const PlanReport& plan, const ir::OfIndices& each) {
+    if (hold_at_all_indices(program_, each, sizes_).value_or(true)) return;
+    if (!seen_.insert(plan.name + " " + each.text).second) return;
+    Diagnostic d = error(
+        "E0106", "what the proof of `" + plan.name + "` assumes does not hold at these sizes");
+    d.range = program_.functions.at(plan.function).name_range;
+    d.label = each.text + " is false at one of the indices";
+    diagnostics_.push_back(std::move(d));
   }
 
   /// `dim h = |D| / 2`: a size is a positive whole number.

@@ -3,6 +3,7 @@
 // schedule.
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace shardproof::ir {
@@ -17,6 +18,13 @@ struct Arith {
                      ///< and or not neg
   ValueId value = no_value;  ///< Kind::value: a scalar of the body
   std::vector<Arith> args;
+};
+
+/// `base op 0` at all indices: a name in `indices` stands for an index below its range, plus 1.
+struct OfIndices {
+  std::string text, op;  ///< as shown; a comparison
+  Arith base;
+  std::vector<std::pair<std::string, Arith>> indices;
 };
 
 }  // namespace shardproof::ir

@@ -191,6 +191,15 @@ class Excuses {
     return nullptr;
   }
 
+  /// Whether the plan needs it for the result in any branch.
+  bool anywhere(const Obligation& o, size_t result) const {
+    const auto found = of_plan_.find(key(o));
+    return found != of_plan_.end() &&
+           std::any_of(found->second.begin(), found->second.end(), [&](const Need* need) {
+             return need->where.empty() && (!need->result || *need->result == result);
+           });
+  }
+
   Obligations missing(size_t result) {
     Obligations found;
     for (const Obligation& o : a.obligations())
@@ -288,6 +297,7 @@ struct Comparer {
     Lowered result = lower_function(a, program, own, options);
     append(result.assumptions, before.assumptions);
     append(result.of_sizes, before.of_sizes);
+    append(result.of_indices, before.of_indices);
     result.texts_of_sizes.insert(before.texts_of_sizes.begin(), before.texts_of_sizes.end());
     append(result.impossible, before.impossible);
     for (Need need : before.needs) {  // of no result of its own
@@ -358,6 +368,10 @@ struct Comparer {
             add_of_sizes(o, std::move(*base));
           else
             instances.add(condition_of(a, o), assumed.conditions);
+          if (!excuses.anywhere(o, i)) continue;
+          const bool root = o.kind == Obligation::positive;
+          if (auto condition = indices_alone(a, text, o.base, root ? ">=" : "!="))
+            report.of_indices.push_back(std::move(*condition));
         }
     if (!left.bounds.empty())
       for (const Need& need : right.needs)
@@ -372,6 +386,8 @@ struct Comparer {
     }
     append(report.of_sizes, right.of_sizes);
     append(report.of_sizes, left.of_sizes);
+    append(report.of_indices, right.of_indices);
+    append(report.of_indices, left.of_indices);
     return true;
   }
 

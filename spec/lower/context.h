@@ -164,6 +164,7 @@ class Context {
   std::vector<std::string> assumptions;
   TextsOfSizes texts_of_sizes;
   std::vector<ir::Arith> of_sizes;
+  std::vector<ir::OfIndices> of_indices;
   /// Records an assumption that can never hold: a proof under it would be vacuous.
   void never(const std::string& text) {
     if (!quiet()) impossible.push_back(text);

@@ -240,7 +240,7 @@ Lowered Context::finish(std::vector<TensorExpr> results) {
           std::move(texts_of_sizes), std::move(impossible),  needs(),
           std::move(conditions),     std::move(bounds),      std::move(named),
           std::move(loops),          std::move(unmet),       std::move(values),
-          std::move(ring_carries)};
+          std::move(ring_carries),   std::move(of_indices)};
 }
 
 Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program,

@@ -137,6 +137,9 @@ struct Unmet {
 
 /// A term that depends on sizes only, as source text would write it; none for any other term.
 std::optional<ir::Arith> sizes_alone(algebra::Algebra& algebra, algebra::Nf term);
+/// `term op 0`, for a term that depends on indices and sizes only.
+std::optional<ir::OfIndices> indices_alone(algebra::Algebra& algebra, const std::string& text,
+                                           algebra::Nf term, const std::string& op);
 
 /// Assumptions as text, with the names of the dims and axes whose sizes they read.
 using TextsOfSizes = std::map<std::string, std::set<Name>>;
@@ -155,6 +158,7 @@ struct Lowered {
   std::vector<Unmet> unmet;                  ///< of the function's own calls
   std::map<ir::ValueId, TensorExpr> values;  ///< Request::keeps_values
   std::map<std::string, Name> ring_carries;  ///< by the leaf that stands for it
+  std::vector<ir::OfIndices> of_indices;     ///< the assumptions that depend on indices and sizes
 };
 
 /// For each leaf parameter that indexes a table: its values are below the size of this
@@ -223,6 +227,7 @@ struct Comparison {
   std::vector<std::string> assumptions;
   std::map<std::string, Shortened> shortened;  ///< by text of `assumptions`
   std::vector<ir::Arith> of_sizes;             ///< assumptions on sizes only, for evaluation
+  std::vector<ir::OfIndices> of_indices;       ///< and on indices and sizes
   TextsOfSizes texts_of_sizes;                 ///< the same among `assumptions`, and requirements
   std::vector<Assumed> of_values;              ///< at each level that proved a result
   std::vector<std::string> impossible;  ///< assumptions that never hold: the claim would be vacuous

@@ -195,6 +195,10 @@ std::optional<ir::Arith> sizes_alone(algebra::Algebra& algebra, Nf term) {
         auto whole = divided(algebra, g.inner(f.atom), "//");
         if (!whole) return std::nullopt;
         size = std::move(*whole);
+      } else if (g.is_op(f.atom, algebra::Op::poly) || g.is_op(f.atom, algebra::Op::sealed)) {
+        auto inside = sizes_alone(algebra, g.strip_iota(g.inner(f.atom)));
+        if (!inside) return std::nullopt;
+        size = std::move(*inside);
       } else {
         return std::nullopt;
       }
@@ -209,8 +213,30 @@ std::optional<ir::Arith> sizes_alone(algebra::Algebra& algebra, Nf term) {
   return sum ? sum : written(0);
 }
 
+std::optional<ir::OfIndices> indices_alone(algebra::Algebra& a, const std::string& text, Nf term,
+                                           const std::string& op) {
+  ir::OfIndices found{text, op, {}, {}};
+  term = a.engine().strip_iota(term);
+  std::vector<std::pair<algebra::Var, Nf>> one_less;
+  for (const algebra::Var var : a.variables(term)) {
+    auto range = sizes_alone(a, a.range(var));
+    if (!range) return std::nullopt;
+    found.indices.emplace_back("#" + std::to_string(found.indices.size()), std::move(*range));
+    // A size is at least 1, and an index at least 0.
+    one_less.push_back({var, a.sub(a.size(found.indices.back().first), a.number(1))});
+  }
+  if (one_less.empty()) return std::nullopt;
+  auto base = sizes_alone(a, a.engine().strip_iota(a.substitute(term, one_less)));
+  if (!base) return std::nullopt;
+  found.base = std::move(*base);
+  return found;
+}
+
 void Context::assume(const std::string& text, Nf left, const std::string& op, Nf right) {
   auto l = sizes_alone(a, left), r = sizes_alone(a, right);
+  if (!quiet() && (!l || !r))
+    if (auto condition = indices_alone(a, text, a.sub(left, right), op))
+      of_indices.push_back(std::move(*condition));
   if (!l || !r) return assume(text);
   const ir::Arith assumed = operation(op, std::move(*l), std::move(*r));
   assume_of_sizes(text, ir::sizes_in(assumed));

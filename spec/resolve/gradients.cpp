@@ -103,7 +103,8 @@ class Gradient {
       if (!all_floats(entity_->params[at].type))
         return refuse("E0104", "`" + name + "` is not all floats, so it has no gradient");
       if (std::find(chosen_.begin(), chosen_.end(), at) != chosen_.end())
-        return refuse("E0102", "`" + name + "` is after `wrt` twice");
+        return body_.world.twice(name, expr_.range, {}, "`" + name + "` is after `wrt` twice"),
+               false;
       chosen_.push_back(at);
     }
     return true;
