@@ -129,6 +129,36 @@ void for_each_on_path(const ir::Block& block, Path path, const Visit& visit) {
   }
 }
 
+/// What is read or written beyond the end of a dim, at one sizing.
+struct Beyond {
+  int64_t first, last, size;
+};
+
+/// Nullopt: nothing, or where that is not known.
+std::optional<Beyond> beyond(const ir::Program& program, const ir::Function& function,
+                             const Piece& piece, const denote::Sizes& sizes) {
+  const auto at = number_at(program, function, piece.at, sizes);
+  const auto size = size_at(program, piece.whole, sizes);
+  const auto length = piece.part ? size_at(program, *piece.part, sizes) : 1;
+  if (!at || !size || !length) return std::nullopt;
+  if (*at >= 0 && *at + static_cast<double>(*length) <= static_cast<double>(*size))
+    return std::nullopt;
+  const auto first = static_cast<int64_t>(*at);
+  return Beyond{first, first + *length - 1, *size};
+}
+
+/// Where the model reads beyond the end too, there is no claim.
+bool reads_beyond(const ir::Program& program, const ir::Function& model,
+                  const denote::Sizes& sizes) {
+  bool found = false;
+  for_each_on_path(model.body, {}, [&](const ir::Instr& instr, const Path& path) {
+    const auto piece = piece_of(instr);
+    found = found || (piece && may_be_reached(program, model, path, sizes) &&
+                      beyond(program, model, *piece, sizes));
+  });
+  return found;
+}
+
 }  // namespace
 
 std::vector<Diagnostic> entries_beyond(const ir::Program& program, const ir::Function& function) {
@@ -141,22 +171,17 @@ std::vector<Diagnostic> entries_beyond(const ir::Program& program, const ir::Fun
     if (!piece) return;
     if (tried.empty()) tried = all_small_sizes(program);
     for (const denote::Sizes& sizes : tried) {
-      if (!may_be_reached(program, function, path, sizes)) continue;
-      const auto at = number_at(program, function, piece->at, sizes);
-      if (!at) return;
-      const auto size = size_at(program, piece->whole, sizes);
-      const auto length = piece->part ? size_at(program, *piece->part, sizes) : 1;
-      if (!size || !length) return;
-      const int64_t whole = *size, part = *length;
-      if (*at >= 0 && *at + static_cast<double>(part) <= static_cast<double>(whole)) continue;
+      const auto what = beyond(program, function, *piece, sizes);
+      if (!what || !may_be_reached(program, function, path, sizes) ||
+          (function.model && reads_beyond(program, program.functions[*function.model], sizes)))
+        continue;
       Diagnostic diagnostic;
       diagnostic.code = "E0405";
       diagnostic.range = instr.place.range;
       diagnostic.message = std::string(ir::name_of(instr.op)) + ": an entry beyond the end of " +
                            to_string(piece->whole);
-      diagnostic.label = "entries " + std::to_string(static_cast<int64_t>(*at)) + " to " +
-                         std::to_string(static_cast<int64_t>(*at) + part - 1) + " of " +
-                         std::to_string(whole);
+      diagnostic.label = "entries " + std::to_string(what->first) + " to " +
+                         std::to_string(what->last) + " of " + std::to_string(what->size);
       found.push_back(std::move(diagnostic));
       return;
     }
