@@ -78,6 +78,20 @@ TEST(Assumptions, OfACarryAreToldForEachStep) {
   EXPECT_EQ(of("s + where(c > 3, sqrt(s) * sqrt(s) / s, 1) * w[n]").size(), 1u);
 }
 
+/// The carry of the model's loop is called the same, and begins elsewhere.
+TEST(Assumptions, OfACarryAreNotThoseOfAnotherLoop) {
+  const auto of = [](const std::string& start) {
+    const std::string next = " { next sqrt(s) * sqrt(s) + w[n] }\n return r";
+    return assumed("fn f(x: f32[B], w: f32[N B]) -> f32[B] {\n r = scan n in N, s: f32[B] = x * x" +
+                   next +
+                   " - x * x + x }\nplan p implements f(x: f32[B/t], w: f32[N B/t]) -> f32[B/t] {\n"
+                   " r = scan n in N, s: f32[B/t] = " +
+                   start + next + " - " + start + " + x }\n");
+  };
+  EXPECT_EQ(of("x * x"), none);
+  EXPECT_EQ(of("x"), Texts{"s[B] > 0 in each step over N"});
+}
+
 TEST(Assumptions, OfARingAreToldForEachStep) {
   const auto of = [](const std::string& next) {
     return assumed(

@@ -1,7 +1,7 @@
 // Is plan == model? Tries the levels of the algebra in turn. If all fail, level 1 gives the reason.
 #include <algorithm>
-#include <cctype>
 #include <array>
+#include <cctype>
 #include <map>
 #include <set>
 #include <utility>
@@ -174,12 +174,12 @@ class Excuses {
  public:
   /// `gradient`: the plan's result is a gradient, so an obligation of any result of the model
   /// counts.
-  Excuses(Algebra& a, const Obligations& model, const std::vector<Need>& of_model,
-          const std::vector<Need>& of_plan, bool gradient)
-      : a(a), gradient(gradient) {
-    for (const Obligation& each : model) model_.insert(key(each));
-    for (const Need& each : of_model) of_model_[key(each.what)].push_back(&each);
-    for (const Need& each : of_plan) of_plan_[key(each.what)].push_back(&each);
+  Excuses(Algebra& a, const Obligations& of_model, const Lowered& model, const Lowered& plan,
+          bool gradient)
+      : a(a), model(model), plan(plan), gradient(gradient) {
+    for (const Obligation& each : of_model) model_.insert(key(each));
+    for (const Need& each : model.needs) of_model_[key(each.what)].push_back(&each);
+    for (const Need& each : plan.needs) of_plan_[key(each.what)].push_back(&each);
   }
 
   /// Where the plan, or else its model, needs it.
@@ -248,16 +248,46 @@ class Excuses {
     // An obligation that the algebra or the reverse pass added, the same on both sides, is in no
     // list.
     if (listed == of_plan_.end() || !of_model_.contains(key(o)))
-      if (model_.contains(key(o))) return true;
+      if (model_.contains(key(o)) && of_same_loops(o.base)) return true;
     if (listed == of_plan_.end()) return false;
     return std::all_of(listed->second.begin(), listed->second.end(), [&](const Need* need) {
       return (need->result && *need->result != result) || vacuous(*need) ||
-             needed_by_model(*need, result);
+             (needed_by_model(*need, result) && of_same_loops(o.base));
     });
   }
 
+  /// A carry is a leaf on both sides: it has the same values if the loops are the same.
+  bool of_same_loops(Nf base) {
+    const auto [known, fresh] = of_same_loops_.try_emplace(base.id, true);
+    if (!fresh) return known->second;
+    for (const Name& leaf : carries_in(a, base)) {
+      bool found = false, all = true;
+      for (const auto* loops : {&plan.loops, &plan.loops_before})
+        for (const Loop& own : *loops) {
+          if (std::find(own.leaves.begin(), own.leaves.end(), leaf) == own.leaves.end()) continue;
+          found = true;
+          all = all && std::any_of(model.loops.begin(), model.loops.end(),
+                                   [&](const Loop& other) { return is_same(own, other); });
+        }
+      of_same_loops_[base.id] = of_same_loops_[base.id] && found && all;
+    }
+    return of_same_loops_[base.id];
+  }
+  bool is_same(const Loop& own, const Loop& other) {
+    const auto are = [&](const std::vector<TensorExpr>& x, const std::vector<TensorExpr>& y) {
+      return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                        [&](const TensorExpr& one, const TensorExpr& two) {
+                          return one.index.size() == two.index.size() && same(a, one, two);
+                        });
+    };
+    return own.leaves == other.leaves && own.reverse == other.reverse &&
+           are(own.init, other.init) && are(own.next, other.next);
+  }
+
   Algebra& a;
+  const Lowered &model, &plan;
   const bool gradient;
+  std::map<uint32_t, bool> of_same_loops_;
   std::set<Key> model_;  ///< of any result, in any branch
   Needs of_model_, of_plan_;
   std::map<const Need*, bool> vacuous_;
@@ -300,6 +330,7 @@ struct Comparer {
     append(result.of_indices, before.of_indices);
     result.texts_of_sizes.insert(before.texts_of_sizes.begin(), before.texts_of_sizes.end());
     append(result.impossible, before.impossible);
+    result.loops_before = before.loops;
     for (Need need : before.needs) {  // of no result of its own
       need.result = std::nullopt, need.where.clear();
       result.needs.push_back(std::move(need));
@@ -354,7 +385,7 @@ struct Comparer {
       for (const auto& [text, sizes] : side->texts_of_sizes)
         report.texts_of_sizes[with_names(text, *side)].insert(sizes.begin(), sizes.end());
     }
-    Excuses excuses{a, obligations, right.needs, left.needs, claimant().implements_grad};
+    Excuses excuses{a, obligations, right, left, claimant().implements_grad};
     Assumed assumed{algebra, {}, {}};
     Instances instances(a);
     for (size_t i = 0; i < asked.size(); ++i)

@@ -673,10 +673,12 @@ LoopValue lower_loop(Context& c, const LoopText& text) {
   return Lowering{c, text, text.carries.size(), n, {c.a.engine(), c.carries_in}}.run();
 }
 
-bool speaks_of_a_step(algebra::Algebra& a, Nf e) {
+std::set<Name> carries_in(algebra::Algebra& a, Nf e) {
   std::unordered_map<uint32_t, CarriesIn> found;
-  return !CarryFinder{a.engine(), found}.of(e).leaves.empty();
+  return CarryFinder{a.engine(), found}.of(e).leaves;
 }
+
+bool speaks_of_a_step(algebra::Algebra& a, Nf e) { return !carries_in(a, e).empty(); }
 
 bool Context::mentions_carry(Nf e) {
   algebra::Engine& g = a.engine();

@@ -236,11 +236,21 @@ void Context::share(const std::map<ir::ValueId, SharedLeaf>& shared, Frame& fram
 }
 
 Lowered Context::finish(std::vector<TensorExpr> results) {
-  return {std::move(results),        std::move(assumptions), std::move(of_sizes),
-          std::move(texts_of_sizes), std::move(impossible),  needs(),
-          std::move(conditions),     std::move(bounds),      std::move(named),
-          std::move(loops),          std::move(unmet),       std::move(values),
-          std::move(ring_carries),   std::move(of_indices)};
+  return {std::move(results),
+          std::move(assumptions),
+          std::move(of_sizes),
+          std::move(texts_of_sizes),
+          std::move(impossible),
+          needs(),
+          std::move(conditions),
+          std::move(bounds),
+          std::move(named),
+          std::move(loops),
+          {},
+          std::move(unmet),
+          std::move(values),
+          std::move(ring_carries),
+          std::move(of_indices)};
 }
 
 Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program,

@@ -154,7 +154,7 @@ struct Lowered {
   std::vector<Condition> conditions;  ///< every `require` of the lowered functions
   std::vector<Condition> bounds;      ///< every `assume` of the function, at all indices
   std::vector<Named> named;
-  std::vector<Loop> loops;
+  std::vector<Loop> loops, loops_before;     ///< its own; of the plan whose values it takes
   std::vector<Unmet> unmet;                  ///< of the function's own calls
   std::map<ir::ValueId, TensorExpr> values;  ///< Request::keeps_values
   std::map<std::string, Name> ring_carries;  ///< by the leaf that stands for it
@@ -243,8 +243,9 @@ struct Comparison {
 Comparison compare_functions(const ir::Program& program, size_t plan, size_t model,
                              const Options& options);
 
-/// Whether the term contains the carry of a loop whose body is being analyzed.
-bool speaks_of_a_step(algebra::Algebra& algebra, algebra::Nf term);
+/// The carries of loops whose bodies are being analyzed that the term contains, as leaves.
+std::set<Name> carries_in(algebra::Algebra& algebra, algebra::Nf term);
+bool speaks_of_a_step(algebra::Algebra& algebra, algebra::Nf term);  ///< whether there are any
 
 /// The pair `apart`, or the first named value of the plan that differs from the model's value of
 /// the same name. In a ring, the plan's value is compared with one block of the model's.
