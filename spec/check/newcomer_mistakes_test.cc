@@ -310,4 +310,62 @@ TEST(NewcomerMistakes, ALongPatternIsNotPrintedToItsEnd) {
 }
 
 }  // namespace newcomer_mistakes_test
+TEST(NewcomerMistakes, WordsOfPipelinesAndLoopsHaveTheirWordsHere) {
+  const auto pipeline = [](const std::string& schedule, const std::string& dim) {
+    return "mesh p\ndim A B M N\nfn net(w: f32[N M], x: f32[A B M]) -> f32[A B M] {\n    return "
+           "scan a in A {\n"
+           "        z = scan n in N, h: f32[B M] = x[a] { next tanh(h * w[n]) }\n        emit z\n  "
+           "  }\n}\n"
+           "plan net_p implements net(w: f32[N/p M], x: f32[A B M]) -> f32[A B M]{U_p} {\n    y = "
+           "pipeline a in A "
+           "over p by " +
+           schedule + " {\n        z = stages n in " + dim +
+           ", h: f32[B M] = x[a] { next tanh(h * w[n]) }\n        emit z\n    }\n    return y\n}\n";
+  };
+  expect_fix(pipeline("1f1b", "N"), "E0003", "`one_f_one_b`");
+  expect_fix(pipeline("gpipe", "N/p"), "E0002", "leave the axis out");
+  const auto sum = [](const std::string& start) {
+    return "mesh d\ndim N B\nfn f(x: f32[N B]) -> f32[B] { return sum(\"N B -> B\", x) }\nplan p "
+           "implements f(x: "
+           "f32[N B/d]) -> f32[B/d] { return scan n in N, s: f32[B/d] = " +
+           start + " { next s + x[n] } }\n";
+  };
+  expect_fix(sum("0"), "E0304", "`zeros(f32[B/d])`");
+  expect_help(sum("2"), "E0304", "`zeros(f32[B/d]) + 2`");
+  expect_help(
+      "mesh c\ndim T\nfn f(k: f32[T]) -> f32[] { return sum(\"T -> \", k) }\nplan p implements "
+      "f(k: "
+      "f32[T/c]) -> f32[] { return ring b over T/c as W, s: f32[] = 0 { next s + sum(\"W -> \", "
+      "k[b]) } }\n",
+      "E0002", "y = ring b over T/c as W");
+  expect_help("mesh d\ndim B\nfn f(x: f32[B]) -> (from to: f32[B]) { return x, x }\n", "E0008",
+              "`from_`");
+}
+
+TEST(NewcomerMistakes, GradientsMayBeInAnotherOrder) {
+  const std::string head =
+                        "mesh d\ndim B M F\nfn f(x: f32[B M], w: f32[M F]) -> f32[B F] { return "
+                        "einsum(\"B M, M F -> B F\", x, w) }\n"
+                        "plan q implements f(x: f32[B/d M], w: f32[M F]) -> f32[B/d F] { return "
+                        "einsum(\"B/d M, M F -> B/d F\", x, w) "
+                        "}\nplan p implements ",
+                    tail =
+                        " after q(x: f32[B/d M], w: f32[M F], g: f32[B/d F]) -> (g_w: f32[M "
+                        "F]{U_d}, g_x: f32[B/d M]) {\n    "
+                        "return einsum(\"B/d M, B/d F -> M F {U_d}\", x, g), einsum(\"B/d F, M F "
+                        "-> B/d M\", g, w)\n}\n";
+  expect_fix(head + "grad(f)" + tail, "E0108", "`grad(f wrt w, x)`");
+  EXPECT_TRUE(errors_of(head + "grad(f wrt w, x)" + tail).empty());
+}
+
+TEST(NewcomerMistakes, AMaskOfTwoIotasIsOverBothDims) {
+  const std::string text =
+      "mesh d\ndim L\ndim S T = L\nfn f(x: f32[S T]) -> f32[S T] { return where(iota(\"S T; S\") "
+      ">= iota(\"S T; T\"), "
+      "x, 0) }\nplan p implements f(x: f32[S/d T]) -> f32[S/d T] { return where(iota(\"S/d\") >= "
+      "iota(\"T\"), x, 0) "
+      "}\n";
+  expect_fix(text, "E0305", "`iota(\"S/d T; S\")`");
+}
+
 }  // namespace shardproof

@@ -202,6 +202,13 @@ std::optional<Values> fit_leaf(Body& body, ir::ValueId value, const Type& type, 
                        (actual.dims.empty() ? "no dims" : "the dims `" + dims_text(actual) + "`") +
                        ", not " + (type.dims.empty() ? "none" : "`" + dims_text(type) + "`"));
     error.types = {to_string(actual), to_string(type)};
+    if (actual.dtype == Dtype::number && range.file >= 0 && !body.scope->instance) {
+      const std::string zeros = "zeros(" + to_string(Type{{type.dims, {}}, type.dtype}) + ")";
+      const std::string number(body.world.sources.text(range));
+      const std::string all = body.literal(value) == 0.0 ? zeros : zeros + " + " + number;
+      error.fixes.push_back({"a tensor of one number: `" + all + "`", {{range, all}}, false, ""});
+      return std::nullopt;
+    }
     if (!body.scope->instance)
       for (auto fix : {in_order_of(type, actual, body.world.sources, range),
                        with_names_of(body.world.program, type, actual, body.world.sources, range),

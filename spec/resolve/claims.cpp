@@ -1,5 +1,6 @@
 // Checks what a plan claims to implement against its parameters (E0108).
 #include <algorithm>
+#include <set>
 
 #include "spec/resolve/in_order.h"
 #include "spec/resolve/pads.h"
@@ -211,6 +212,7 @@ class Claim {
       return refuse(decl_.name_range, "`" + decl_.name + "` has " +
                                           std::to_string(entity_.results.size()) + " results for " +
                                           std::to_string(wrt.size()) + " gradients");
+    if (in_another_order(wrt)) return;
     for (size_t i = 0; i < wrt.size(); ++i)
       if (!same(entity_.results[i], model_->params[wrt[i]].type, entity_.written_results[i]->range,
                 "the gradient") ||
@@ -218,6 +220,33 @@ class Claim {
         return;
     fill_wrt(function, wrt);
     if (decl_.after) check_after(function);
+  }
+
+  /// Results `g_w, g_x` of parameters `x, w`: `wrt w, x` says so.
+  bool in_another_order(const std::vector<size_t>& wrt) {
+    std::string order;
+    bool other = false;
+    std::set<size_t> named;
+    for (size_t i = 0; i < wrt.size(); ++i) {
+      const auto of = std::find_if(wrt.begin(), wrt.end(), [&](size_t param) {
+        return entity_.result_names[i] == "g_" + model_->params[param].name;
+      });
+      if (of == wrt.end() || !named.insert(*of).second) return false;
+      other = other || *of != wrt[i];
+      order += (order.empty() ? " wrt " : ", ") + model_->params[*of].name;
+    }
+    const std::string claim = "grad(" + decl_.implements->model + ")";
+    const size_t at = world_.sources.text(decl_.range).find(claim);
+    if (!other || at == std::string_view::npos) return false;
+    refuse(decl_.name_range, "the gradients are named in another order than the parameters of `" +
+                                 model_->decl->name + "`");
+    const auto end = decl_.range.begin + static_cast<uint32_t>(at + claim.size() - 1);
+    world_.diagnostics.back().fixes.push_back(
+        {"say which is first: `grad(" + decl_.implements->model + order + ")`",
+         {{{decl_.range.file, end, end}, order}},
+         false,
+         ""});
+    return true;
   }
 
   /// A gradient is padded as its parameter is.

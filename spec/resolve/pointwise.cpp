@@ -68,6 +68,26 @@ void name_groups(Body& body, std::vector<ir::ValueId>& operands, SourceRange ran
     }
 }
 
+/// `iota("S T; S") >= iota("S T; T")` for `iota("S") >= iota("T")`: the numbers of each over both.
+std::optional<Fix> numbers_over_both(const Body& body, const std::vector<SourceRange>& ranges) {
+  constexpr std::string_view begins = "iota(\"", ends = "\")";
+  std::vector<std::string> dims;
+  for (const SourceRange& range : ranges) {
+    if (range.file < 0) return std::nullopt;
+    const std::string_view text = body.world.sources.text(range);
+    if (!text.starts_with(begins) || !text.ends_with(ends)) return std::nullopt;
+    dims.emplace_back(text.substr(begins.size(), text.size() - begins.size() - ends.size()));
+    if (dims.back().find_first_of(" ;(") != std::string::npos) return std::nullopt;
+  }
+  if (dims.size() != 2) return std::nullopt;
+  Fix fix;
+  for (size_t i = 0; i < dims.size(); ++i)
+    fix.edits.push_back({ranges[i], std::string(begins) + dims[0] + " " + dims[1] + "; " +
+                                        dims[i].substr(0, dims[i].find('/')) + std::string(ends)});
+  fix.message = "the numbers of each dim over both: `" + fix.edits[0].text + "`";
+  return fix;
+}
+
 // The dims of the operand that has all of them. E0305 if there is none.
 std::optional<Shape> joined(Body& body, std::vector<ir::ValueId>& operands,
                             const std::vector<SourceRange>& ranges, SourceRange range,
@@ -90,7 +110,10 @@ std::optional<Shape> joined(Body& body, std::vector<ir::ValueId>& operands,
   Diagnostic& error = body.error("E0305", range, "no operand of " + op + " has all dims: " + shapes,
                                  "one operand must have the dims of the others");
   error.types = types;
-  error.fixes = renamed_operands(body, operands, ranges);
+  if (auto fix = numbers_over_both(body, ranges))
+    error.fixes = {*std::move(fix)};
+  else
+    error.fixes = renamed_operands(body, operands, ranges);
   if (!error.fixes.empty()) return std::nullopt;
   for (size_t i = 0; i < operands.size() && i < ranges.size(); ++i) {
     const auto fits = [&](const Type& other) {

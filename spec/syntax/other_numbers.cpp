@@ -40,6 +40,8 @@ std::string same_number(std::string_view text) {
 Fix other_number(std::string_view text, const SourceRange& range) {
   if (const std::string number = same_number(text); !number.empty())
     return replace(range, number, "write `" + number + "`");
+  if (text == "1f1b" || text == "1F1B")
+    return replace(range, "one_f_one_b", "the schedule is called `one_f_one_b`");
   const size_t end = std::min(text.find_first_not_of(digits), text.size());
   if (end == text.size()) return advice("with a point it is an f64: `" + std::string(text) + ".0`");
   const std::string rest(text.substr(end));

@@ -150,7 +150,9 @@ Expr Parser::reserved_atom() {
     fail("an expression");
   if (at_loop()) {
     if (word == "scan" && open_block_) return named_scan();
-    const Form form(form_, "y = scan n in N, h: f32[B M] = x { next h * w[n] }");
+    const Form form(form_, word == "ring"
+                               ? "y = ring b over T/c as W, s: f32[S] = x { next s + k[b] }"
+                               : "y = scan n in N, h: f32[B M] = x { next h * w[n] }");
     fail(error("E0002", range(peek()), "this loop cannot be part of an expression",
                "give its result a name first"));
   }

@@ -145,7 +145,8 @@ Name Cursor::name(std::string_view what) {
   // A declaration that begins a line is no name of what stands above it.
   if (token.first_on_line && token.column == 0 && begins_declaration(token.text))
     fail(std::string(what));
-  if (is_link(token.text) && follows_link(peek(1))) fail(std::string(what));
+  const bool of_a_list = peek(1).kind == Token::Kind::word && at(":", 2);  // `from to: f32[B]`
+  if (is_link(token.text) && follows_link(peek(1)) && !of_a_list) fail(std::string(what));
   const bool step = in_schedule_ && is_step(token.text);
   if (is_reserved(token.text) || step) {
     const std::string word(token.text);

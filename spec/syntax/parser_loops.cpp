@@ -112,6 +112,13 @@ void Parser::stages(Loop& loop) {
     take();
     loop.dims.push_back(name("a dim, or a carry with its type"));
   }
+  if (at("/") && at_word(1)) {
+    Diagnostic diagnostic =
+        error("E0002", {file_, peek().begin, peek(1).end}, "stages go over a whole dim",
+              "the types of the weights say which axis splits it");
+    diagnostic.fixes.push_back(replace(diagnostic.range, "", "leave the axis out"));
+    fail(std::move(diagnostic));
+  }
   carries(loop);
 }
 
