@@ -41,6 +41,27 @@ std::vector<int64_t> required_sizes(const ir::Program& program,
   return pool;
 }
 
+/// `|P| == 2*|L|`: the size that is required, from those that were drawn.
+void equate(const ir::Program& program, const std::vector<ir::Requirement>& requirements,
+            denote::Sizes& sizes) {
+  for (const ir::Requirement& each : requirements) {
+    const ir::Arith& equal = each.condition;
+    if (equal.kind != ir::Arith::Kind::op || equal.text != "==") continue;
+    for (const size_t side : {1, 0}) {
+      const auto dim = sizes.dims.find(equal.args.at(side).text);
+      if (equal.args[side].kind != ir::Arith::Kind::size || dim == sizes.dims.end()) continue;
+      std::map<Name, int64_t> all = sizes.dims;
+      for (const auto& [axis, size] : sizes.mesh) all[axis] = size;
+      try {
+        const double size = ir::evaluate(over_plain_dims(program, equal.args[1 - side]), all);
+        if (size >= 1 && size == std::floor(size)) dim->second = static_cast<int64_t>(size);
+      } catch (const std::domain_error&) {  // it needs a value of the body
+      }
+      break;
+    }
+  }
+}
+
 /// Only dims of which much is required stay large: runs take time.
 void reduce(const ir::Program& program, const std::vector<ir::Requirement>& also, std::mt19937& rng,
             denote::Sizes& sizes) {
@@ -66,6 +87,7 @@ std::optional<denote::Sizes> small_sizes(const ir::Program& program, unsigned at
       if (info.kind == ir::DimInfo::Kind::plain) sizes.dims[name] = pool[rng() % pool.size()];
     for (const auto& [axis, info] : program.axes)
       sizes.mesh.push_back({axis, info.size.value_or(2 + static_cast<int64_t>(rng() % 2))});
+    for (const auto* required : {&program.requirements, &also}) equate(program, *required, sizes);
     if (!sizes_hold(program, sizes, also)) continue;
     if (tries >= 2 * tries_of_a_pool) reduce(program, also, rng, sizes);
     return sizes;

@@ -235,6 +235,7 @@ class Context {
   std::vector<Need> needs();
 
   Nf declared_size(const Name& base);
+  Nf required_size(const Name& base);
   Variables& vars_;           // by key and range
   std::map<Name, Nf> sizes_;  // by base dim
   const Reach reach_;

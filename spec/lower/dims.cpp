@@ -32,11 +32,71 @@ Nf Context::size_of_base(const Name& base) {
   return sizes_[base] = declared_size(base);
 }
 
+namespace {
+
+bool is_bare(const ir::Arith& arith) {
+  return arith.kind == ir::Arith::Kind::size || arith.kind == ir::Arith::Kind::axis;
+}
+
+/// The file's `require |P| == ..`.
+std::vector<const ir::Arith*> equalities(const ir::Program& program) {
+  std::vector<const ir::Arith*> found;
+  for (const ir::Requirement& each : program.requirements)
+    if (each.condition.kind == ir::Arith::Kind::op && each.condition.text == "==")
+      found.push_back(&each.condition);
+  return found;
+}
+
+/// The sizes, of dims and axes, that are required to be this one.
+std::set<Name> equal_sizes(const std::vector<const ir::Arith*>& equalities, const Name& base) {
+  std::set<Name> all{base};
+  for (size_t before = 0; before != all.size();) {
+    before = all.size();
+    for (const ir::Arith* each : equalities) {
+      const ir::Arith &one = each->args.at(0), &other = each->args.at(1);
+      if (!is_bare(one) || !is_bare(other)) continue;
+      if (all.contains(one.text)) all.insert(other.text);
+      if (all.contains(other.text)) all.insert(one.text);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+/// `require |P| == 2*|L|` makes |P| another word for it, and of sizes that are required to be equal
+/// all are one: an axis, a declared size, or the first name.
+Nf Context::required_size(const Name& base) {
+  const Nf own = sizes_[base] = a.size(base);  // while the others are looked at
+  const auto all = equalities(program);
+  if (all.empty()) return own;
+  const std::set<Name> names = equal_sizes(all, base);
+  const auto dim = [&](const Name& name) { return program.dims.find(name); };
+  for (const Name& name : names)
+    if (dim(name) == program.dims.end()) return axis(name);
+  const auto use = [&](Nf size) -> std::optional<Nf> {
+    const auto read = sizes_alone(a, size);
+    const bool good = read && !ir::sizes_in(*read).contains(base) && a.known_integer(size) &&
+                      a.known_positive(size);
+    return good ? std::optional(size) : std::nullopt;
+  };
+  for (const Name& name : names)
+    if (name != base && dim(name)->second.size)
+      if (const auto size = use(size_of_base(name))) return *size;
+  if (*names.begin() != base) return size_of_base(*names.begin());
+  for (const ir::Arith* each : all)
+    for (const size_t side : {0, 1})
+      if (is_bare(each->args.at(side)) && names.contains(each->args[side].text) &&
+          !is_bare(each->args.at(1 - side)))
+        if (const auto size = use(arith(each->args[1 - side], nullptr))) return *size;
+  return own;
+}
+
 /// The size of a base dim. Assumed to be a whole number if that is not obvious: dim h = |D|/2.
 Nf Context::declared_size(const Name& base) {
   if (std::isdigit(static_cast<unsigned char>(base[0]))) return a.number(std::stoll(base));
   auto found = program.dims.find(base);
-  if (found == program.dims.end() || !found->second.size) return a.size(base);
+  if (found == program.dims.end() || !found->second.size) return required_size(base);
   const Nf size = arith(*found->second.size, nullptr);
   const std::string text = ir::to_string(*found->second.size);
   const std::set<Name> read = ir::sizes_in(*found->second.size);
