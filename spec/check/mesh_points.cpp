@@ -82,6 +82,12 @@ void repair(const ir::Program& program, const ir::Arith& condition, int64_t apar
     return {base(arith.args[0]), (arith.text == "+" ? 1 : -1) * value(arith.args[1])};
   };
   const auto small = shifted(right), large = shifted(left);
+  if (condition.text == "==" && left.kind == Kind::size && right.kind == Kind::size &&
+      !large.first.empty() && !small.first.empty()) {
+    int64_t &one = sizes.dims[large.first], &other = sizes.dims[small.first];
+    one = other = std::max(one, other);  // the larger may be what an axis divides
+    return;
+  }
   if (condition.text == "==" && !large.first.empty())
     sizes.dims[large.first] = value(right) - large.second;
   if (condition.text == "==" && large.first.empty() && !small.first.empty())
@@ -98,13 +104,16 @@ void repair(const ir::Program& program, const ir::Arith& condition, int64_t apar
 
 void meet(const ir::Program& program, const std::vector<Divisibility>& conditions,
           const MeshWish& wish, denote::Sizes& sizes, int64_t apart = 0) {
-  for (const auto* requirements : {&program.requirements, &wish.requirements})
-    for (const ir::Requirement& each : *requirements) try {
-        repair(program, over_plain_dims(program, each.condition), apart, sizes);
-      } catch (const std::domain_error&) {
-        // The condition has no value at these sizes.
-      }
-  for (const Divisibility& condition : conditions) make_divisible(program, condition, sizes);
+  constexpr int rounds = 3;  // what makes one condition hold may break another
+  for (int round = 0; round < rounds; ++round) {
+    for (const auto* requirements : {&program.requirements, &wish.requirements})
+      for (const ir::Requirement& each : *requirements) try {
+          repair(program, over_plain_dims(program, each.condition), apart, sizes);
+        } catch (const std::domain_error&) {
+          // The condition has no value at these sizes.
+        }
+    for (const Divisibility& condition : conditions) make_divisible(program, condition, sizes);
+  }
 }
 
 bool fits(const ir::Program& program, const std::vector<Divisibility>& conditions,
