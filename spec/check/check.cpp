@@ -23,6 +23,7 @@
 #include "spec/check/padded_claim.h"
 #include "spec/check/pipelines.h"
 #include "spec/check/reached.h"
+#include "spec/check/said_of.h"
 #include "spec/check/second_leg.h"
 #include "spec/check/shown_indices.h"
 #include "spec/check/shown_names.h"
@@ -560,7 +561,6 @@ class PlanChecker {
       if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
   }
 
-  /// `taken`: the gradient in the plan; null for that of an instance itself.
   void use_backward(SourceRange range, const ir::Grad& grad, PlanReport& report,
                     const ir::Instr* taken = nullptr) {
     const auto at = std::pair{grad.function, grad.wrt};
@@ -620,51 +620,9 @@ class PlanChecker {
                              model_of(grad.function) + ") can be called here instead");
       for (std::string& line : listing_of(backward)) told.details.push_back(std::move(line));
     } else {
-      std::vector<std::string> assumptions = backward.report()->assumptions;
-      for (std::string& each : assumptions)
-        if (taken && !speaks_of_own(each, program().functions[report.function], *taken))
-          each += " in the gradient of " + name;
-      note_assumptions(report, std::move(assumptions));
+      note_assumptions(report, said_of(program(), backward.report()->assumptions,
+                                       program().functions[report.function], taken));
       trust(backward.report()->trusting, report);
-    }
-  }
-
-  /// Whether an assumption of the called plan says the same of this one: each parameter that it
-  /// names is given the entries of the parameter of that name here.
-  bool speaks_of_own(const std::string& assumption, const ir::Function& plan,
-                     const ir::Instr& grad) const {
-    const ir::Function& called = program().functions[std::get<ir::Grad>(grad.op).function];
-    const auto in_word = [](char c) {
-      return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-    };
-    for (size_t i = 0; i < called.params.size(); ++i) {
-      const Name& name = called.values[called.params[i]].name;
-      for (size_t at = 0; (at = assumption.find(name, at)) != assumption.npos; at += name.size()) {
-        const size_t end = at + name.size();
-        const bool inside = (at > 0 && in_word(assumption[at - 1])) ||
-                            (end < assumption.size() && in_word(assumption[end]));
-        const bool of_entries = assumption.find('(') == assumption.npos;  // none of their sum
-        if (!inside && !is_own(plan, grad.operands.at(i), name, of_entries)) return false;
-      }
-    }
-    return true;
-  }
-
-  /// The parameter of that name, or, `of_entries`, what only moves its entries.
-  static bool is_own(const ir::Function& plan, ir::ValueId value, const Name& name,
-                     bool of_entries) {
-    for (;;) {
-      if (std::find(plan.params.begin(), plan.params.end(), value) != plan.params.end())
-        return plan.values[value].name == name;
-      const ir::Instr* made = defining_instr(plan.body, value);
-      const bool moves = of_entries && made &&
-                         (std::holds_alternative<ir::Entry>(made->op) ||
-                          std::holds_alternative<ir::Read>(made->op) ||
-                          std::holds_alternative<ir::Save>(made->op) ||
-                          std::holds_alternative<ir::Ascribe>(made->op) ||
-                          std::holds_alternative<ir::Rearrange>(made->op));
-      if (!moves) return false;
-      value = made->operands.at(0);
     }
   }
 

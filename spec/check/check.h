@@ -44,10 +44,10 @@ struct PlanReport {
   Verdict verdict = Verdict::unknown;
   bool imported = false;
   bool read_whole = true;  ///< false: an error, here or in a function it needs, hides a part of it
-  std::vector<Divisibility> conditions;  ///< reduced by implication
-  std::vector<ScheduleBound> schedules;  ///< of its pipelines, and of the plans it calls
-  std::vector<std::string> assumptions;  ///< requires, ranges of ids, signs that the algebra used
-  std::vector<ir::Arith> of_sizes;       ///< assumptions on sizes only, to evaluate at given sizes
+  std::vector<Divisibility> conditions;   ///< reduced by implication
+  std::vector<ScheduleBound> schedules;   ///< of its pipelines, and of the plans it calls
+  std::vector<std::string> assumptions;   ///< requires, ranges of ids, signs that the algebra used
+  std::vector<ir::Arith> of_sizes;        ///< assumptions on sizes only, to evaluate at given sizes
   std::vector<ir::OfIndices> of_indices;  ///< on indices and sizes
   std::vector<std::shared_ptr<const lower::Assumed>> of_values;  ///< e.g. what its roots need
   std::vector<Name> trusting;  ///< trusted plans on which it depends
