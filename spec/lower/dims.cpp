@@ -34,8 +34,13 @@ Nf Context::size_of_base(const Name& base) {
 
 namespace {
 
-bool is_bare(const ir::Arith& arith) {
-  return arith.kind == ir::Arith::Kind::size || arith.kind == ir::Arith::Kind::axis;
+/// The one base dim, or the axis, whose size it is; none of a group.
+std::optional<Name> bare(const ir::Program& program, const ir::Arith& arith) {
+  if (arith.kind != ir::Arith::Kind::size && arith.kind != ir::Arith::Kind::axis)
+    return std::nullopt;
+  if (!program.dims.contains(arith.text)) return arith.text;
+  const std::vector<Name> base = program.base(Dim{{arith.text}});
+  return base.size() == 1 ? std::optional(base[0]) : std::nullopt;
 }
 
 /// The file's `require |P| == ..`.
@@ -48,15 +53,16 @@ std::vector<const ir::Arith*> equalities(const ir::Program& program) {
 }
 
 /// The sizes, of dims and axes, that are required to be this one.
-std::set<Name> equal_sizes(const std::vector<const ir::Arith*>& equalities, const Name& base) {
+std::set<Name> equal_sizes(const ir::Program& program,
+                           const std::vector<const ir::Arith*>& equalities, const Name& base) {
   std::set<Name> all{base};
   for (size_t before = 0; before != all.size();) {
     before = all.size();
     for (const ir::Arith* each : equalities) {
-      const ir::Arith &one = each->args.at(0), &other = each->args.at(1);
-      if (!is_bare(one) || !is_bare(other)) continue;
-      if (all.contains(one.text)) all.insert(other.text);
-      if (all.contains(other.text)) all.insert(one.text);
+      const auto one = bare(program, each->args.at(0)), other = bare(program, each->args.at(1));
+      if (!one || !other) continue;
+      if (all.contains(*one)) all.insert(*other);
+      if (all.contains(*other)) all.insert(*one);
     }
   }
   return all;
@@ -70,7 +76,7 @@ Nf Context::required_size(const Name& base) {
   const Nf own = sizes_[base] = a.size(base);  // while the others are looked at
   const auto all = equalities(program);
   if (all.empty()) return own;
-  const std::set<Name> names = equal_sizes(all, base);
+  const std::set<Name> names = equal_sizes(program, all, base);
   const auto dim = [&](const Name& name) { return program.dims.find(name); };
   for (const Name& name : names)
     if (dim(name) == program.dims.end()) return axis(name);
@@ -85,10 +91,11 @@ Nf Context::required_size(const Name& base) {
       if (const auto size = use(size_of_base(name))) return *size;
   if (*names.begin() != base) return size_of_base(*names.begin());
   for (const ir::Arith* each : all)
-    for (const size_t side : {0, 1})
-      if (is_bare(each->args.at(side)) && names.contains(each->args[side].text) &&
-          !is_bare(each->args.at(1 - side)))
+    for (const size_t side : {0, 1}) {
+      const auto name = bare(program, each->args.at(side));
+      if (name && names.contains(*name) && !bare(program, each->args.at(1 - side)))
         if (const auto size = use(arith(each->args[1 - side], nullptr))) return *size;
+    }
   return own;
 }
 
