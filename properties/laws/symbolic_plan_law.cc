@@ -26,6 +26,8 @@ bool full() { return std::getenv("SHARDPROOF_FULL") != nullptr; }
 const std::map<std::string, const char*> right_values = {
     {"clip_by_division_broken larger_d", "too many cases of its comparisons"},
     {"choices_of_values_broken balance_d", "top_k of more entries than there are"},
+    {"sizes_required_equal_broken means_c", "|c| is |P| where all sizes are least"},
+    {"sizes_required_equal_broken shifted_c", "a block has one row where all sizes are least"},
     {"mask_in_its_denominator chosen_d", "no entry is compared where any denominator is 0"},
     {"mask_in_its_denominator first_apart_d", "no entry is compared where any denominator is 0"},
     {"mask_in_its_denominator scaled_d", "no entry is compared where any denominator is 0"},
