@@ -11,6 +11,8 @@
 
 #include "properties/generators/shard_files.h"
 #include "properties/laws/symbolic_plan.h"
+#include "spec/check/points.h"
+#include "spec/check/requirements.h"
 #include "spec/ir/claim.h"
 
 namespace shardproof::properties {
@@ -183,13 +185,17 @@ Verdict3 run(const CheckedProgram& checked, size_t plan, const denote::Sizes& si
   return {Kind::no_run, error.what()};
 }
 
-/// The worst of what is found at the shape, for a plan that is proved; for others the first
-/// difference at some shape.
+/// For a plan that is proved, the worst of what is found at the first shape that it allows; for
+/// others the first difference at some shape.
 Verdict3 judge(const CheckedProgram& checked, size_t plan, bool proved, smt::Solver& solver) {
   Verdict3 result{Kind::no_run, "no small shape"};
-  const unsigned draws = has_integers(checked.program().functions.at(plan)) ? 2 : 1;
-  for (unsigned shape = 0; shape < (proved ? 1u : 3u); ++shape) {
+  const ir::Program& program = checked.program();
+  const unsigned draws = has_integers(program.functions.at(plan)) ? 2 : 1;
+  const std::vector<ir::Requirement> required = requirements_of_claim(program, plan);
+  for (unsigned shape = 0; shape < 3; ++shape) {
+    if (proved && result.text != "no small shape") break;
     const auto sizes = smallest_sizes(checked, shape);
+    if (proved && sizes && !sizes_hold(program, *sizes, required)) continue;
     for (unsigned draw = 0; sizes && draw < draws; ++draw) {
       const Verdict3 next = run(checked, plan, *sizes, draw, solver);
       if (next.kind == Kind::differs) return next;

@@ -155,6 +155,9 @@ enum class Fault {
   chosen_by_any,         // choice.cpp: any condition chooses the greater of its two values
   one_choice,            // choice.cpp: |where(c, a, b)| = |a|
   magnitude_anywhere,    // choice.cpp: |u| = u under any condition
+  uneven_blocks,         // delta.cpp: the last block of indices is as long as the others
+  other_order,           // permutation.cpp: the inverse of the order of any row
+  no_place,              // permutation.cpp: what is not an index has a place in the order
   exchanged_with_one,    // exchanged.cpp: two binders become one
   capture,               // lift.cpp: dependent arguments are not re-opened (only loses proofs)
 };
@@ -286,10 +289,11 @@ class Algebra {
 /// functions, so tanh(x), 3 x and x + 1 become x.
 Nf same_order(Algebra& algebra, const std::vector<Var>& over, Nf x);
 
-/// The maximum of `body` over `over` is from - argmax(row), if `body` is
-/// where(x = max x, k - index, 0) and no index is above k. None if it has another form.
+/// The maximum of `body` over `over` is `greatest` at the index of the row's maximum, if `body` is
+/// where(x = max x, greatest, 0), and `greatest` is never negative and never grows with the index,
+/// as k - index where no index is above k. None if it has another form.
 struct LeastIndex {
-  Nf row, from;
+  Nf row, greatest;
 };
 std::optional<LeastIndex> least_index(Algebra& algebra, const std::vector<Var>& over, Nf index,
                                       Nf body);

@@ -9,6 +9,12 @@ Engine::Bounds Engine::bounds_of_atom(AtomId a) {
   if (atom.kind == AtomKind::var) return {zero, sub(vars[atom.ref].range, one)};
   if (idempotent(a)) return {zero, one};
   if (atom.kind != AtomKind::app) return {};
+  if (is_op(a, Op::floor)) {
+    Bounds of = bounds(inner(a));
+    for (std::optional<Nf>* end : {&of.low, &of.high})
+      if (*end) *end = floor(**end);
+    return of;
+  }
   const TensorInfo& t = tensors[atom.ref];
   if (t.facts.below && free_of(*t.facts.below).empty()) return {zero, sub(*t.facts.below, one)};
   if (!t.facts.integer) return {};

@@ -462,6 +462,7 @@ struct Engine {
   bool flatten(VarSet& bound, Mono& factors, Nf* opened);
   std::optional<Nf> solved_for(Nf e, VarId v);
   std::optional<Nf> delta(const VarSet& bound, const Mono& factors, Rational coef, bool in_range);
+  std::optional<Nf> delta_of_block(const VarSet& bound, const Mono& factors, Rational coef);
   std::optional<Nf> apply_injective(const VarSet& bound, const Mono& factors, Rational coef);
   std::optional<Nf> gather(const VarSet& bound, const Mono& factors, Rational coef);
   bool may_cancel(VarId k, const Mono& with, const Mono& rest) const;
@@ -483,6 +484,21 @@ struct Engine {
   std::optional<Nf> greatest_magnitude(Nf a, Nf b);
   std::unordered_map<uint32_t, std::vector<Nf>> maxima;  // operands of a maximum of several values
   std::unordered_map<std::string, Nf> sum_cache;
+
+  // permutation.cpp
+  bool orders = false;                              ///< some term has an argsort
+  std::unordered_map<TensorId, TensorId> inverses;  ///< of permutations, both ways
+  TensorId inverse_of(TensorId order, int copy);
+  TensorId place_among(TensorId order, Nf count);
+  bool is_order(AtomId a, const std::string& name) const;
+  bool orders_at(AtomId a, const std::string& name, VarId v);
+  std::vector<AtomId> orders_of(Nf e, const char* name, VarId v);
+  bool permutes(AtomId a, VarId v);
+  std::optional<Nf> there_and_back(TensorId id, const std::vector<Nf>& args);
+  std::optional<Nf> order_of_order(TensorId id, const std::vector<Nf>& args);
+  std::optional<Nf> of_permutation(TensorId id, const std::vector<Nf>& args);
+  std::optional<Nf> at_place(const VarSet& bound, const Mono& factors, Rational coef);
+  std::optional<Nf> in_any_order(const VarSet& bound, const Mono& factors, Rational coef);
 
   // show.cpp
   using Names = std::map<VarId, std::string>;

@@ -1,5 +1,5 @@
 // The index of a row's maximum, written as a maximum: max_i where(x[i] = max x, k - i, 0) is
-// k - argmax x, if no index is above k.
+// k - argmax x, if no index is above k. The same for numbers that never grow with i.
 #include <algorithm>
 
 #include "spec/algebra/engine.h"
@@ -43,6 +43,36 @@ std::optional<Nf> row_of(Engine& g, const VarSet& over, Nf equation) {
   return std::nullopt;
 }
 
+/// Whether e is never negative, and not greater at a higher index: e = above - stride i - f(i) with
+/// 0 <= f < stride, or with f = 0. `index` is i for the variables `bound`, which have `count`
+/// values.
+bool falls(Engine& g, const VarSet& bound, Nf index, Nf count, Nf e) {
+  const Nf i = g.iota(index);
+  Nf stride = g.one;
+  if (bound.size() == 1) {
+    const auto alone = g.single_atom(i);
+    stride = g.zero;
+    for (const Term& t : Poly(g.terms(e))) {
+      const Mono m = g.factors(t.mono);
+      for (size_t k = 0; alone && k < m.size(); ++k)
+        if (m[k].atom == *alone && m[k].exponent.is_one())
+          stride = g.sub(stride, g.fix(without(m, k), t.coef));
+    }
+  }
+  const Nf rest = g.add(e, g.mul(stride, i));
+  Nf above = g.zero;
+  for (const Term& t : Poly(g.terms(rest)))
+    if (!g.mentions_any(g.mono_vars[t.mono], bound))
+      above = g.add(above, g.monomial(t.mono, t.coef));
+  const Nf f = g.sub(above, rest), last = g.sub(stride, g.one);
+  if (g.mentions_any(g.free_of(stride), bound) || !g.at_least(stride, 0)) return false;
+  const bool constant = f == g.zero;
+  if (!constant && !(g.at_least(f, 0) && g.at_least(g.sub(last, f), 0))) return false;
+  if (g.fault == Fault::least_index) return true;
+  const Nf greatest = g.add(g.mul(stride, g.sub(count, g.one)), constant ? g.zero : last);
+  return g.nonnegative(g.sub(above, greatest));
+}
+
 }  // namespace
 
 std::optional<LeastIndex> least_index(Algebra& algebra, const std::vector<Var>& over, Nf index,
@@ -57,13 +87,10 @@ std::optional<LeastIndex> least_index(Algebra& algebra, const std::vector<Var>& 
   std::sort(bound.begin(), bound.end());
   const auto parts = parts_of(g, bound, body);
   if (!parts || g.mentions_any(g.free_of(parts->without), bound)) return std::nullopt;
-  const Nf above = g.add(parts->with, g.iota(index));
-  if (g.mentions_any(g.free_of(above), bound)) return std::nullopt;
-  if (g.fault != Fault::least_index && !g.nonnegative(g.add(g.sub(above, count), g.one)))
-    return std::nullopt;
+  if (!falls(g, bound, index, count, parts->with)) return std::nullopt;
   const auto row = row_of(g, bound, g.atoms[*parts->condition].args[0]);
   if (!row) return std::nullopt;
-  return LeastIndex{*row, g.add(parts->without, above)};
+  return LeastIndex{*row, g.add(parts->without, parts->with)};
 }
 
 }  // namespace shardproof::algebra

@@ -69,6 +69,8 @@ Nf Engine::app(TensorId id, std::vector<Nf> args) {
   const Op op = tensors[id].op;
   if (op == Op::leaf || op == Op::symbol || op == Op::iota) {
     for (Nf& arg : args) arg = strip_iota(arg);
+    if (op == Op::symbol)
+      if (const auto known = of_permutation(id, args)) return *known;
     return of_atom(atom({AtomKind::app, id, std::move(args)}));
   }
   bool independent = true;

@@ -2,6 +2,7 @@
 // form.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>
@@ -43,6 +44,17 @@ inline double opaque_value(const std::vector<double>& values, int i) {
   for (size_t k = 0; k < values.size(); ++k)
     total += std::sin(1.0 + static_cast<double>(k) * (i + 1.5)) * values[k];
   return total;
+}
+
+/// The index of the value that `i` others precede, the lowest first where values are equal; or the
+/// place of index i in that order. Outside of the values: 0.
+inline double order_value(const std::vector<double>& values, int i, bool place) {
+  std::vector<int> order(values.size());
+  for (size_t k = 0; k < order.size(); ++k) order[k] = static_cast<int>(k);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return values[a] < values[b]; });
+  if (i < 0 || i >= static_cast<int>(order.size())) return 0;
+  return place ? static_cast<double>(std::find(order.begin(), order.end(), i) - order.begin())
+               : order[i];
 }
 
 /// Whether a sum cancels to rounding noise: its sign and zeros are then unreliable.
@@ -137,7 +149,10 @@ struct NfValue {
       inside[v] = k;
       values.push_back((*this)(t.body, inside));
     }
-    return opaque_value(values, integer(a.args[1], env));
+    const int at = integer(a.args[1], env);
+    if (g.tensors[a.ref].name.starts_with("argsort"))
+      return order_value(values, at, g.tensors[a.ref].name != "argsort");
+    return opaque_value(values, at);
   }
 
   double bound(const TensorInfo& t, size_t i, Env& env) {

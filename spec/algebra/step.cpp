@@ -148,14 +148,14 @@ Nf Engine::mod(Nf a, Nf b) {
   return integer(index) && integer(b) ? iota(rest) : sub(a, mul(b, floordiv(a, b)));
 }
 
-/// Entries of leaves, and floors of terms in them and sizes.
+/// Entries of leaves, orders of rows, and floors of terms in them and sizes.
 bool Engine::is_data(AtomId a) {
   std::vector<AtomId> left{a};
   std::set<AtomId> seen{a};  // floors of floors share their terms
   while (!left.empty()) {
     const AtomId at = left.back();
     left.pop_back();
-    if (is_op(at, Op::leaf) || atoms[at].kind == AtomKind::size) continue;
+    if (is_op(at, Op::leaf) || is_op(at, Op::symbol) || atoms[at].kind == AtomKind::size) continue;
     if (!is_op(at, Op::floor)) return false;
     for (const Term& t : Poly(terms(inner(at))))
       for (const Factor& f : Mono(factors(t.mono)))

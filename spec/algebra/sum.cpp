@@ -46,6 +46,8 @@ Nf Engine::sum_term(VarSet bound, Mono m, Rational coef) {
   Nf body;
   if (flatten(bound, m, &body)) return mul(outside, sum(bound, scale(body, coef)));
   if (auto r = delta(bound, m, coef, true)) return mul(outside, *r);
+  if (auto r = at_place(bound, m, coef)) return mul(outside, *r);
+  if (auto r = delta_of_block(bound, m, coef)) return mul(outside, *r);
   if (auto r = apply_injective(bound, m, coef)) return mul(outside, *r);
   body = monomial(mono(m), coef);
   if (merge_digits(bound, body)) return mul(outside, sum(bound, body));
@@ -60,6 +62,7 @@ Nf Engine::sum_term(VarSet bound, Mono m, Rational coef) {
   }
   if (auto r = gather(bound, m, coef)) return mul(outside, *r);
   if (auto r = cancel(bound, m, coef)) return mul(outside, *r);
+  if (auto r = in_any_order(bound, m, coef)) return mul(outside, *r);
   return mul(outside, sum_components(bound, m, coef));
 }
 

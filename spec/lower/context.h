@@ -287,7 +287,11 @@ Nf pi(algebra::Algebra& a);
 Nf inside_piece(Context& c, const Vars& marked, Nf start, const Vars& piece);
 /// The index of the largest entry of x along `over`; the lowest index of a tie. ordered.cpp
 Nf argmax(Context& c, Nf x, const Vars& over);
-bool is_argmax(Context& c, Nf x);
+bool is_argmax(Context& c, Nf index, Nf x, const Vars& over);
+/// The index of the entry that `rank` others precede in the order of falling values.
+Nf top_k(Context& c, Nf x, const Vars& over, Nf rank);
+/// The same if x is made of the first entries of each block's order; else none.
+std::optional<Nf> top_k_of_blocks(Context& c, Nf x, const Vars& over, Nf rank, Nf k);
 /// |L| - 1 - i for each index i: the index along a reversed dim. slices.cpp
 std::vector<Nf> mirrored(Context& c, const Vars& marked);
 /// The number of entries per block of a ppermute along the first axis of its bracketed position.

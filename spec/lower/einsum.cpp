@@ -21,7 +21,7 @@ Results product(Context& c, const Site& site, const ir::Pattern& pattern) {
 
 Nf greatest(Context& c, const Vars& over, Nf x) {
   if (const auto least = algebra::least_index(c.a, over, c.join(over), x))
-    return c.a.sub(least->from, argmax(c, least->row, over));
+    return c.at({over, least->greatest}, c.split(argmax(c, least->row, over), over));
   return c.a.max(over, x);
 }
 

@@ -53,8 +53,7 @@ Results indexed(Context& c, const Site& site, const ir::Pattern& p) {
   const Nf ids = c.as_index(in.operand(1));
   assume_in_range(c, site, ids, marked, p.left.at(0).dims.at(at).dim);
   const Nf row = in.operand(0);
-  if (is_argmax(c, ids) && ids == argmax(c, row, marked))
-    return {{in.right(), c.a.max(marked, row)}};
+  if (is_argmax(c, ids, row, marked)) return {{in.right(), c.a.max(marked, row)}};
   return {{in.right(), c.at(site.operand(0), in.left(0), marked, c.split(ids, marked))}};
 }
 

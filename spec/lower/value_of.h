@@ -199,10 +199,14 @@ struct ValueOf {
                  const Env& env) {
     std::vector<size_t> order(row.size());
     std::iota(order.begin(), order.end(), 0);
-    const bool rising = name == "argsort";
+    const bool rising = name.starts_with("argsort");
     std::stable_sort(order.begin(), order.end(), [&](size_t i, size_t j) {
       return rising ? row[i] < row[j] : row[j] < row[i];
     });
+    if (name.ends_with("^-1"))
+      return static_cast<double>(
+          std::find(order.begin(), order.end(), static_cast<size_t>(integer(a.args[1], env))) -
+          order.begin());
     return static_cast<double>(
         order.at(name == "argmax" ? 0 : static_cast<size_t>(integer(a.args[1], env))));
   }
