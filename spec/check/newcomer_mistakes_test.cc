@@ -368,4 +368,30 @@ TEST(NewcomerMistakes, AMaskOfTwoIotasIsOverBothDims) {
   expect_fix(text, "E0305", "`iota(\"S/d T; S\")`");
 }
 
+TEST(NewcomerMistakes, TheDimOfAnOrderStandsAfterASemicolon) {
+  for (const std::string call : {"argsort(\"N\", a)", "argsort(\"[N]\", a)"})
+    expect_fix(
+        "mesh d\ndim N\nfn f(a: f32[N]) -> i32[N] { return argsort(\"N; N\", a) }\n"
+        "plan p implements f(a: f32[N]) -> i32[N] { return " +
+            call + " }\n",
+        "E0305", "`N; N`");
+}
+
+TEST(NewcomerMistakes, TheGreaterOfTwoValuesIsNoReduction) {
+  for (const std::string name : {"max", "min"})
+    expect_fix("mesh d\ndim B\nfn f(x: f32[B]) -> f32[B] { return " + name +
+                   "imum(x, 0) }\n"
+                   "plan p implements f(x: f32[B/d]) -> f32[B/d] { return " +
+                   name + "(x, 0) }\n",
+               "E0103", "`" + name + "imum(x, 0)`");
+}
+
+TEST(NewcomerMistakes, ALiteralThatIsOffByAFactorIsWritten) {
+  expect_fix(
+      "mesh t\ndim B M\nfn f(x: f32[B M]) -> f32[B M] { return rms_norm(\"B M; M\", x) }\n"
+      "plan p implements f(x: f32[B M/t]) -> f32[B M/t] {\n    ms = all_reduce(\"B {U_t} -> "
+      "B\", sum(\"B M/t -> B {U_t}\", x * x)) / |M|\n    return x * rsqrt(ms + 1e-5)\n}\n",
+      "E0401", "`1e-06`");
+}
+
 }  // namespace shardproof

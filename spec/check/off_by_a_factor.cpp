@@ -1,6 +1,9 @@
 #include "spec/check/off_by_a_factor.h"
 
 #include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
 
 #include "spec/check/shown_names.h"
 
@@ -63,6 +66,23 @@ std::string quotient(const std::string& x, const Factor& factor) {
   for (const std::string& each : factor.below) text += " * " + each;
   if (!factor.above.empty()) text += " / " + product(factor.above);
   return factor.negative ? "-(" + text + ")" : text;
+}
+
+/// `1e-06` for `1e-5` and the factor 10: the literal that is right.
+std::optional<std::string> other_literal(const std::string& text, const Factor& factor) {
+  char* end = nullptr;
+  double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end || !std::isdigit(static_cast<unsigned char>(text[0])))
+    return std::nullopt;
+  for (const auto* side : {&factor.above, &factor.below})
+    for (const std::string& each : *side) {
+      if (each.starts_with("|")) return std::nullopt;
+      const double number = std::strtod(each.c_str(), nullptr);
+      value = side == &factor.above ? value / number : value * number;
+    }
+  char written[32];
+  std::snprintf(written, sizeof written, "%.15g", factor.negative ? -value : value);
+  return written;
 }
 
 /// `b - a` of `a - b`, where both are names.
@@ -146,6 +166,8 @@ std::vector<Fix> fixes_of_factor(const Sources& sources, const Diagnostic& error
   const std::string by = quotient("1", *factor);
   if (const auto other = exchanged(text); other && by == "-(1)")
     add("exchange the operands of `-`", {error.range, *other});
+  if (const auto literal = other_literal(text, *factor))
+    add("the number is `" + *literal + "`", {error.range, *literal});
   if (text.starts_with("each "))
     for (const Edit& edit : scaled_arguments(sources, error.range, by))
       add("scale it by " + by, edit);

@@ -35,6 +35,9 @@ class ForeignCall {
     if (name == "arange") return numbers();
     if (is_one_of(name, {"psum", "pmax", "all_reduce"}) && !has_pattern())
       return reduction_over_devices();
+    if (is_one_of(name, {"max", "min"}) && !has_pattern() && compares())
+      return instead(name == "max" ? "the greater of two values" : "the smaller of two values",
+                     name + "imum(" + text(first()) + ", " + text(call_.args[1]) + ")");
     if (is_one_of(name, {"sum", "max", "min"}) && !has_pattern())
       return reduction(name, "the dims are named in a pattern");
     if (name == "mean") return mean();
@@ -48,6 +51,13 @@ class ForeignCall {
     if (is_one_of(name, {"zeros_like", "ones_like"})) return constants();
     if (is_one_of(name, {"clamp", "clip"})) return between();
     return is_one_of(name, {"to", "astype", "type"}) ? cast() : alone();
+  }
+
+  /// `max(x, 0)` and `max(x, y)`, but not `max(x, -1)` and `x.max(0)`, which name a dim.
+  bool compares() const {
+    return call_.names.empty() && call_.args.size() == 2 && call_.arg_names.at(1).empty() &&
+           (call_.args[1].kind == syntax::Expr::Kind::number ||
+            call_.args[1].kind == syntax::Expr::Kind::name);
   }
 
   /// `softmax("B S; S", x)`, `argmax("B S -> B", x)`: along a dim that no axis splits.
