@@ -155,7 +155,7 @@ enum class Fault {
   chosen_by_any,         // choice.cpp: any condition chooses the greater of its two values
   one_choice,            // choice.cpp: |where(c, a, b)| = |a|
   magnitude_anywhere,    // choice.cpp: |u| = u under any condition
-  uneven_blocks,         // delta.cpp: the last block of indices is as long as the others
+  uneven_blocks,         // blocks.cpp: the last block of indices is as long as the others
   other_order,           // permutation.cpp: the inverse of the order of any row
   no_place,              // permutation.cpp: what is not an index has a place in the order
   exchanged_with_one,    // exchanged.cpp: two binders become one

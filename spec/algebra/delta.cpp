@@ -46,37 +46,6 @@ std::optional<Nf> Engine::delta(const VarSet& bound, const Mono& m, Rational coe
   return std::nullopt;
 }
 
-/// Sum_v [floor(v / m) = e] f(v) = [0 <= e < n / m] Sum_w f(m e + w) over w < m, where m divides
-/// the range n of v.
-std::optional<Nf> Engine::delta_of_block(const VarSet& bound, const Mono& m, Rational coef) {
-  for (size_t i = 0; floors && i < m.size(); ++i) {
-    if (atoms[m[i].atom].kind != AtomKind::eq0 || !m[i].exponent.is_one()) continue;
-    const Nf e = atoms[m[i].atom].args[0];
-    for (const Term& t : Poly(terms(e))) {
-      const Mono alone = factors(t.mono);
-      if (alone.size() != 1 || !alone[0].exponent.is_one() || !is_op(alone[0].atom, Op::floor))
-        continue;
-      const Nf part = inner(alone[0].atom),
-               value = sub(of_atom(alone[0].atom), scale(e, Rational(1) / t.coef));
-      if (!is_single(part) || !integer(value)) continue;
-      for (VarId v : bound) {
-        const Nf width = mul(var(v), pow(part, -1)), blocks = mul(vars[v].range, pow(width, -1));
-        if (!mentions(part, v) || !free_of(width).empty() || !integer(width) || !positive(width) ||
-            mentions(value, v))
-          continue;
-        if (!integer(blocks) && fault != Fault::uneven_blocks) continue;
-        const VarId w = scratch(width, set_union(bound, mono_vars[mono(m)]));
-        const Nf inside = mul(le0(scale(value, -1)), le0(add(sub(value, blocks), one)));
-        const Nf rest = substitute(fix(without(m, i), coef), {{v, add(mul(width, value), var(w))}});
-        VarSet rest_bound = set_minus(bound, {v});
-        rest_bound.push_back(w);
-        return sum(rest_bound, mul(inside, rest));
-      }
-    }
-  }
-  return std::nullopt;
-}
-
 /// [v = ids[b]] f(v) = [v = ids[b]] f(ids[b]) for a free variable v, if there is only one such
 /// indicator.
 std::optional<Nf> Engine::gather(const VarSet& bound, const Mono& m, Rational coef) {

@@ -462,6 +462,8 @@ struct Engine {
   bool flatten(VarSet& bound, Mono& factors, Nf* opened);
   std::optional<Nf> solved_for(Nf e, VarId v);
   std::optional<Nf> delta(const VarSet& bound, const Mono& factors, Rational coef, bool in_range);
+  std::optional<Nf> width_of_blocks(AtomId a, VarId v);
+  std::optional<Nf> value_of_read(Nf equation, Nf read, VarId v);
   std::optional<Nf> delta_of_block(const VarSet& bound, const Mono& factors, Rational coef);
   std::optional<Nf> apply_injective(const VarSet& bound, const Mono& factors, Rational coef);
   std::optional<Nf> gather(const VarSet& bound, const Mono& factors, Rational coef);

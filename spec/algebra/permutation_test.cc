@@ -59,7 +59,7 @@ struct Orders {
     const Nf at = order(this->row(which), a.var(j));
     const Nf twice = order(at, a.var(j));
     const auto number = [&] { return a.number(dice.below(2)); };
-    switch (dice.below(6)) {
+    switch (dice.below(7)) {
       case 0:
         return {entry("x", at),
                 [=, this](int, int j) { return leaf_value("x", {order_of(row, j)}, sizes); }};
@@ -78,6 +78,9 @@ struct Orders {
       case 4:
         return {a.eq0(a.sub(a.floordiv(a.var(j), a.number(2)), a.var(i))),
                 [](int i, int j) { return j / 2 == i; }};
+      case 5:
+        return {a.eq0(a.sub(a.mod(a.var(j), a.number(2)), a.var(i))),
+                [](int i, int j) { return j % 2 == i; }};
       default:
         return {entry("y", a.var(j)),
                 [=, this](int, int j) { return leaf_value("y", {j}, sizes); }};
