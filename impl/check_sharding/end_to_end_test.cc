@@ -40,6 +40,15 @@ TEST(EndToEnd, BackwardPrintsWhatIsDerivedAndProved) {
   EXPECT_EQ(run_with({models + "llama3.shard", "--backward=head_sharded", "--latex"}).code, 0);
 }
 
+TEST(EndToEnd, BackwardPrintsWhatItAssumes) {
+  const std::string text =
+      "mesh d\ndim B\nfn f(x: f32[B]) -> f32[] { return sum(\"B ->\", abs(x)) }\n"
+      "plan p implements f(x: f32[B/d]) -> f32[]{U_d} { return sum(\"B/d -> {U_d}\", sqrt(x * x)) "
+      "}\n";
+  const Result result = run_with({"-", "--backward"}, text);
+  EXPECT_NE(result.out.find("\n# assuming x[B]^2 != 0\n"), std::string::npos) << result.out;
+}
+
 TEST(EndToEnd, StatisticsOfABillionRanksEnd) {
   const std::string text =
       "mesh d\ndim B\nfn f(x: f32[B]) -> f32[] { return sum(\"B -> \", x) }\n"

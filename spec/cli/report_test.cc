@@ -269,6 +269,21 @@ TEST(Sizes, RequirementsAreEvaluated) {
   EXPECT_EQ(found[1].details[0], "sizes: F=2, t=4");
 }
 
+TEST(Sizes, WhatIsAssumedOfIndicesIsTriedAtAllOfThem) {
+  const std::string text =
+      "mesh d\ndim B N\nfn f(x: f32[B N]) -> f32[B N] { return x }\n"
+      "plan p implements f(x: f32[B/d N]) -> f32[B/d N] {\n"
+      "    k = f32(expand(\"N -> B/d N\", iota(\"N\") - 7))\n    return x * k / k\n}\n";
+  Sources sources;
+  const CheckedProgram checked =
+      check(sources, "f.shard", [&](const std::string&) { return std::optional(text); });
+  EXPECT_TRUE(misfits(checked, {{"d", 2}, {"B", 2}, {"N", 7}}).empty());
+  const auto found = misfits(checked, {{"d", 2}, {"B", 2}, {"N", 8}});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].code, "E0106");
+  EXPECT_EQ(found[0].label, "-7 + iota[N] != 0 is false at one of the indices");
+}
+
 TEST(Sizes, ADimMadeOfOthersHasASize) {
   const std::string text =
       "mesh t\ndim B D\ndim h = |D| / 2\ndim k = |h| - 1\n"
