@@ -34,7 +34,8 @@ Nf Engine::step_atom(Nf u, bool* flipped) {
 /// u >= -1: u + [u = -1].
 Nf Engine::relu(Nf u) {
   if (nonnegative(u)) return u;
-  if (nonnegative(scale(u, -1))) return zero;
+  if (nonnegative(scale(u, -1)) || below_maximum(scale(u, -1))) return zero;
+  if (below_maximum(u)) return u;
   if (integer(u) && (fault == Fault::relu_from_any || nonnegative(add(u, one))))
     return add(u, eq0(add(u, one)));
   if (const Content parts = content(u, false); !integer(u) && integer(parts.body))
