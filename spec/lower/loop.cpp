@@ -8,6 +8,7 @@
 #include "spec/lower/affine.h"
 #include "spec/lower/follow.h"
 #include "spec/lower/linear.h"
+#include "spec/lower/rescaled.h"
 
 namespace shardproof::lower {
 
@@ -605,6 +606,11 @@ struct Lowering {
     first_look();
     if (!c.quiet()) show();
     const Context::Quiet quiet(c);
+    if (const auto found = rescaling_of(c, text, leaves, at_leaves)) {
+      LoopValue result = lower_loop(c, rescaled(c, text, *found));
+      result.last = in_own_scale(c, text, *found, std::move(result.last));
+      return result;
+    }
     number_anew();
     find_decays();
     find_linear();
