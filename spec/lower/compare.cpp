@@ -11,6 +11,7 @@
 #include "spec/lower/aligned.h"
 #include "spec/lower/inequalities.h"
 #include "spec/lower/instances.h"
+#include "spec/lower/loops_in_parts.h"
 #include "spec/lower/lower.h"
 #include "spec/lower/shared_values.h"
 
@@ -636,8 +637,24 @@ struct Comparer {
     return true;
   }
 
+  /// For a loop on one side that the other writes as several, or as single steps.
+  bool shown_with_loops_in_parts() {
+    if (!report.impossible.empty() || differ(Look::all)) return false;
+    for (const Parts parts : {Parts::in_order, Parts::turned}) {
+      const auto split = with_loops_in_parts(program, plan, parts);
+      if (!split) return false;
+      Comparer again{*split, plan, model, options, ids, {}, {}};
+      again.open.assign(open.size(), true);
+      if (!again.shown() || !again.report.equal) continue;
+      report = std::move(again.report);
+      report.closed_by += ", loops in parts";
+      return true;
+    }
+    return false;
+  }
+
   void run() {
-    if (shown() || shown_with_wider_ids()) return;
+    if (shown() || shown_with_wider_ids() || shown_with_loops_in_parts()) return;
     // With opaque gradients the difference is shorter.
     options.opaque_gradients = both_differentiate();
     guarded([&] { return explain_result(), true; });

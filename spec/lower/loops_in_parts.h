@@ -1,0 +1,15 @@
+#pragma once
+// Loops whose dim has parts, as loops over these: over (P W) as a loop over P around one over W,
+// over Z with |Z| = |P| + |Q| as one over P and then one over Q, over a dim of size 3 as three
+// steps, over N as a step and a loop over R where |R| = |N| - 1. Both sides of a comparison then
+// have the same loops, whichever of these the file writes.
+#include "spec/lower/parts_of_dim.h"
+
+namespace shardproof::lower {
+
+/// The program with such loops in the functions that the plan reaches; none if there are none, or
+/// if it would become too long.
+std::optional<ir::Program> with_loops_in_parts(const ir::Program& program, size_t plan,
+                                               Parts order);
+
+}  // namespace shardproof::lower

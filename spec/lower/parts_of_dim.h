@@ -1,0 +1,21 @@
+#pragma once
+// A dim as parts, one after the other: Z as P and Q where |Z| is |P| + |Q|, a dim of size 3 as
+// three single entries, N as an entry and R where |R| is |N| - 1.
+#include <optional>
+#include <vector>
+
+#include "spec/ir/program.h"
+
+namespace shardproof::lower {
+
+/// A dim, or a single entry if there is none.
+using Part = std::optional<Dim>;
+
+/// The order of parts that the file does not order: as the size is written and with single entries
+/// first, or the other way round.
+enum class Parts { in_order, turned };
+
+/// Empty for a dim without parts. `dim` is no group.
+std::vector<Part> parts_of(const ir::Program& program, const Dim& dim, Parts order);
+
+}  // namespace shardproof::lower
