@@ -302,7 +302,8 @@ struct Comparer {
   std::vector<bool> open;  // results not proved yet
   Comparison report;
   bool out_of_steps = false;
-  bool shares = false;  ///< values that both sides have are leaves
+  bool shares = false;     ///< values that both sides have are leaves
+  SharedValues cuts = {};  ///< values that are leaves for what is made of them
 
   const ir::Function& claimant() const { return program.functions.at(plan); }
   std::vector<ir::ValueId> returned() const { return claimant().returned; }
@@ -311,6 +312,7 @@ struct Comparer {
     Request request;
     request.function = function, request.ids = &ids, request.wanted = &open,
     request.variables = &variables, request.keeps_values = shares;
+    request.cuts = function == plan ? &cuts.plan : &cuts.model;
     return request;
   }
   Lowered right_side(Algebra& a, Variables& variables) {
@@ -387,6 +389,7 @@ struct Comparer {
         report.texts_of_sizes[with_names(text, *side)].insert(sizes.begin(), sizes.end());
     }
     Excuses excuses{a, obligations, right, left, claimant().implements_grad};
+    if (!cuts.plan.empty() && needs_more(excuses, asked)) return open = asked, false;
     Assumed assumed{algebra, {}, {}};
     Instances instances(a);
     for (size_t i = 0; i < asked.size(); ++i)
@@ -421,6 +424,13 @@ struct Comparer {
     append(report.of_indices, right.of_indices);
     append(report.of_indices, left.of_indices);
     return true;
+  }
+
+  /// Whether a result needs what its model does not. With cuts, that would be about their leaves.
+  static bool needs_more(Excuses& excuses, const std::vector<bool>& asked) {
+    for (size_t i = 0; i < asked.size(); ++i)
+      if (asked[i] && !excuses.missing(i).empty()) return true;
+    return false;
   }
 
   bool all_same(Algebra& a, const Lowered& left, const Lowered& right) {
@@ -593,6 +603,50 @@ struct Comparer {
 
   bool shared_level(int limit) { return !gradient() && level_in(shares, limit, ", shared"); }
 
+  /// The values of one side, up to the end of a part of the budget.
+  Lowered reached(Algebra& a, size_t function, Variables& variables) {
+    Lowered side;
+    Request own = request(function, variables);
+    own.keeps_values = true, own.reached = &side.values;
+    a.engine().budget.steps = a.steps() + budget(1).steps / 16;
+    guarded([&] { return side = lower_function(a, program, own, options), true; });
+    return side;
+  }
+  /// Adds values that plan and model share to the cuts; false if there are no others.
+  bool cut_further(int limit, Shared which) {
+    Algebra a(budget(limit));
+    Variables variables;
+    const Lowered right = reached(a, model, variables), left = reached(a, plan, variables);
+    a.engine().budget.steps = a.steps() + budget(1).steps;
+    SharedValues more = shared_values(a, program, {plan, &left}, {model, &right}, which);
+    const std::string before = std::to_string(cuts.plan.size()) + ".";
+    for (auto* side : {&more.plan, &more.model})
+      for (auto& [value, leaf] : *side) leaf.name = "cut " + before + leaf.name;
+    const size_t known = cuts.plan.size();
+    cuts.plan.merge(more.plan), cuts.model.merge(more.model);
+    return cuts.plan.size() > known;
+  }
+  /// For a long program of steps that are the same on both sides: what is made of a value that
+  /// both have is compared for any value in its place.
+  bool shown_with_cuts() {
+    if (gradient() || claimant().after || !report.budget_ended) return false;
+    for (const Shared which : {Shared::named, Shared::all})
+      for (const int limit : {1, 24}) {
+        cuts = {};
+        guarded([&] {
+          while (cut_further(limit, which)) continue;
+          return true;
+        });
+        if (cuts.plan.empty()) continue;
+        report.equal = guarded([&] { return level(limit); });
+        if (report.equal)
+          report.closed_by = "algebra, limit " + std::to_string(limit) + ", value by value";
+        if (report.equal) return true;
+      }
+    cuts = {};
+    return false;
+  }
+
   bool differ(Look look) const { return options.differ && options.differ(look); }
 
   bool shown() {
@@ -605,10 +659,8 @@ struct Comparer {
     const bool sealed = !has_ring(plan, &seen);
     if (sealed && (sealed_level(gradient()) || report.unsupported)) return true;
     if (sealed && gradient() && differ(Look::all)) return false;
-    if (out_of_steps) {  // the other levels take more steps
-      if (!step) differ(Look::all);
-      return false;
-    }
+    if (out_of_steps)  // the other levels take more steps
+      return (step || !differ(Look::all)) && shown_with_cuts();
     if (sealed && gradient() && sealed_level(false)) return true;
     // The gradient of a ring is seldom shown at 1, and numbers of it are dear.
     const bool of_ring = gradient() && !sealed;
@@ -621,7 +673,7 @@ struct Comparer {
       if (limit == 200 && has_scan() && decays()) return true;
     }
     // What a level above has shown needs no leaves. With numbers that differ, nothing is shown.
-    return !differ(Look::all) && (shared_level(24) || shared_level(200));
+    return !differ(Look::all) && (shared_level(24) || shared_level(200) || shown_with_cuts());
   }
 
   /// An id that is read from a parameter is assumed to be in range, but that is no fact about a

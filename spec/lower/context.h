@@ -39,8 +39,9 @@ struct Frame {
   bool top = false;    ///< the requested function: its named values are recorded
   bool taped = false;  ///< the frames of its calls are kept for the reverse pass
   std::map<const ir::Instr*, std::shared_ptr<Frame>> calls = {};
-  std::vector<bool> needed = {};     ///< by value: whether a lowered value needs it
-  std::set<ir::ValueId> given = {};  ///< values that are set in advance and not lowered
+  std::vector<bool> needed = {};                ///< by value: whether a lowered value needs it
+  std::set<ir::ValueId> given = {};             ///< values that are set in advance and not lowered
+  std::map<ir::ValueId, TensorExpr> cuts = {};  ///< what stands for a value once it is lowered
   /// By value: whether it depends on a cotangent parameter of the function.
   std::vector<bool> upstream = std::vector<bool>(function.values.size(), false);
   mutable std::shared_ptr<const Makers> makers = {};  ///< made when first read: assumed.cpp
@@ -193,7 +194,7 @@ class Context {
   /// A frame of the requested function with its parameters bound; declares the program's
   /// requirements.
   Frame top_frame(const Request& request);
-  void share(const std::map<ir::ValueId, SharedLeaf>& shared, Frame& frame);
+  TensorExpr leaf_for(const SharedLeaf& shared, const Type& type);
   Lowered finish(std::vector<TensorExpr> results);
   /// Lowers a call of `function`, or of the model that stands for it, and returns its frame.
   std::shared_ptr<Frame> call(size_t function, const std::vector<TensorExpr>& arguments,

@@ -80,7 +80,8 @@ TEST(LoopsInParts, KeepValues) {
 
 /// Without numbers, which would refute them first.
 TEST(LoopsInParts, DoNotProveOtherLoops) {
-  for (const std::string name : {"loops_in_parts_broken", "online_softmax_broken"}) {
+  for (const std::string name :
+       {"loops_in_parts_broken", "online_softmax_broken", "steps_written_out_broken"}) {
     const Resolved file = read("values/" + name + ".shard");
     for (size_t plan : file.plans) {
       const ir::Function& f = file.program.functions.at(plan);

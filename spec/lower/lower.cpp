@@ -95,6 +95,9 @@ void Context::block(const ir::Block& block, Frame& frame, const std::vector<ir::
       if (instr.results[k] != ir::no_value)
         frame.values.at(instr.results[k]) = std::move(results.at(k));
     note_needs(site);
+    for (ir::ValueId v : instr.results)
+      if (const auto cut = frame.cuts.find(v); cut != frame.cuts.end())
+        frame.values.at(v) = cut->second;
     if (options.seals != Seals::none && unsealed == 0) seal(instr, frame);
     record(*this, frame, instr);
     if (!declared.empty()) declare_ready(*this, block, frame, &declared);
@@ -226,13 +229,10 @@ Frame Context::top_frame(const Request& request) {
   return frame;
 }
 
-void Context::share(const std::map<ir::ValueId, SharedLeaf>& shared, Frame& frame) {
-  for (const auto& [value, known] : shared) {
-    frame.values.at(value) = leaf(known.name, frame.function.values.at(value).type);
-    frame.given.insert(value);
-    const Nf entry = frame.values.at(value)->body;
-    if (known.positive || known.nonnegative) a.declare_bound(entry, known.positive);
-  }
+TensorExpr Context::leaf_for(const SharedLeaf& shared, const Type& type) {
+  const TensorExpr entry = leaf(shared.name, type);
+  if (shared.positive || shared.nonnegative) a.declare_bound(entry.body, shared.positive);
+  return entry;
 }
 
 Lowered Context::finish(std::vector<TensorExpr> results) {
@@ -260,8 +260,23 @@ Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program,
             request.reach);
   c.keeps_values = request.keeps_values;
   Frame frame = c.top_frame(request);
-  if (request.shared != nullptr) c.share(*request.shared, frame);
-  return c.finish(c.body(frame, request.wanted));
+  const auto leaf_for = [&](ir::ValueId value, const SharedLeaf& shared) {
+    return c.leaf_for(shared, frame.function.values.at(value).type);
+  };
+  if (request.shared != nullptr)
+    for (const auto& [value, shared] : *request.shared) {
+      frame.values.at(value) = leaf_for(value, shared);
+      frame.given.insert(value);
+    }
+  if (request.cuts != nullptr)
+    for (const auto& [value, shared] : *request.cuts)
+      frame.cuts.emplace(value, leaf_for(value, shared));
+  try {
+    return c.finish(c.body(frame, request.wanted));
+  } catch (const std::runtime_error&) {
+    if (request.reached != nullptr) *request.reached = std::move(c.values);
+    throw;
+  }
 }
 
 Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program, size_t function,

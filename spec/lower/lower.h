@@ -191,6 +191,11 @@ struct Request {
   bool keeps_values = false;     ///< of the function itself, outside of its loops
   /// Values of the function that are leaves, and are not lowered.
   const std::map<ir::ValueId, SharedLeaf>* shared = nullptr;
+  /// Values of the function that are leaves for what is made of them, but are lowered too: what
+  /// they need is reported.
+  const std::map<ir::ValueId, SharedLeaf>* cuts = nullptr;
+  /// With keeps_values: filled with the values that were lowered before the budget ended.
+  std::map<ir::ValueId, TensorExpr>* reached = nullptr;
 };
 Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program,
                        const Request& request, const Options& options);
