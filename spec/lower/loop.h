@@ -33,6 +33,10 @@ struct LoopText {
   std::function<Iteration(const std::vector<TensorExpr>& carries)> step;
   /// A number above those of all loops in the body, if it is known in advance.
   std::optional<int> fresh = {};
+  /// The step where what is made of the next value of carry i is made of `next`. Null if it is not
+  /// known how.
+  std::function<Iteration(const std::vector<TensorExpr>& carries, size_t i, const TensorExpr& next)>
+      step_with = {};
 };
 
 /// max(c, rest) for a carry c. min(c, f) is stored as -max(-c, -f).

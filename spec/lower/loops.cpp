@@ -48,6 +48,21 @@ std::optional<int> fresh_number(Context& c, const ir::Scan& op, const Frame& fra
   return above(c, outside);
 }
 
+std::function<Iteration(const std::vector<TensorExpr>&)> step_of(Context& c, const ir::Scan& op,
+                                                                 Frame& frame) {
+  const std::vector<ir::ValueId> carries = carries_of(*op.body);
+  return [&c, &op, &frame, carries](const std::vector<TensorExpr>& at) {
+    for (size_t i = 0; i < carries.size(); ++i) frame.values.at(carries[i]) = at[i];
+    std::vector<ir::ValueId> wanted = op.body->next;
+    wanted.insert(wanted.end(), op.body->emit.begin(), op.body->emit.end());
+    ++frame.depth;
+    c.block(*op.body, frame, wanted);
+    --frame.depth;
+    return Iteration{values_as(c, frame, op.body->next, carries),
+                     values_as(c, frame, op.body->emit, op.body->emit)};
+  };
+}
+
 LoopText text_of(Context& c, const ir::Scan& op, const Site& site) {
   Frame& frame = site.frame;
   LoopText text{op.dim, op.reverse, frame.depth, {}, frame.taped, {}};
@@ -60,16 +75,17 @@ LoopText text_of(Context& c, const ir::Scan& op, const Site& site) {
                             last != ir::no_value && frame.needed.at(last)});
   }
   text.fresh = fresh_number(c, op, frame);
-  text.step = [&c, &op, &frame, carries](const std::vector<TensorExpr>& at) {
-    for (size_t i = 0; i < carries.size(); ++i) frame.values.at(carries[i]) = at[i];
-    std::vector<ir::ValueId> wanted = op.body->next;
-    wanted.insert(wanted.end(), op.body->emit.begin(), op.body->emit.end());
-    ++frame.depth;
-    c.block(*op.body, frame, wanted);
-    --frame.depth;
-    return Iteration{values_as(c, frame, op.body->next, carries),
-                     values_as(c, frame, op.body->emit, op.body->emit)};
+  text.step_with = [&op, &frame, step = step_of(c, op, frame)](const std::vector<TensorExpr>& at,
+                                                               size_t i, const TensorExpr& next) {
+    const ir::ValueId made = op.body->next.at(i);
+    const auto before = std::exchange(frame.values.at(made), next);
+    const bool given = !frame.given.insert(made).second;
+    const Iteration result = step(at);
+    if (!given) frame.given.erase(made);
+    frame.values.at(made) = before;
+    return result;
   };
+  text.step = step_of(c, op, frame);
   return text;
 }
 

@@ -8,6 +8,8 @@ namespace shardproof::lower {
 
 namespace {
 
+const Name next_name = "carry~next.0";
+
 /// The carries times exp(rate m), or by it.
 std::vector<TensorExpr> scaled(Context& c, const LoopText& text, const Rescaling& rescaling,
                                std::vector<TensorExpr> carries, bool back) {
@@ -110,6 +112,31 @@ std::optional<Rescaling> rescaling_of(Context& c, const LoopText& text,
   return std::nullopt;
 }
 
+/// The step for any next value of m, a leaf, with an index that nothing else has: exponentials of
+/// it are factors of their own.
+static std::optional<Iteration> for_any_next(Context& c, const LoopText& text,
+                                             const Rescaling& rescaling,
+                                             const std::vector<TensorExpr>& carries) {
+  if (!text.step_with) return std::nullopt;
+  const Carry& m = text.carries.at(rescaling.by);
+  Vars index = m.index;
+  index.push_back(c.loop_index(std::to_string(text.depth) + " next", c.size(text.dim)));
+  const TensorExpr after{m.index, c.leaf(next_name, index, m.dtype).body};
+  Iteration step = text.step_with(carries, rescaling.by, after);
+  step.next[rescaling.by] = after;
+  step.next = scaled(c, text, rescaling, step.next, false);
+  return step;
+}
+
+/// Takes the values of `any` that do not depend on the leaf: they are those of the step.
+static void take_those_of(Context& c, const Iteration& any, Iteration& step) {
+  const auto take = [&](const std::vector<TensorExpr>& from, std::vector<TensorExpr>& to) {
+    for (size_t i = 0; i < to.size(); ++i)
+      if (!carries_in(c.a, from[i].body).contains(next_name)) to[i] = from[i];
+  };
+  take(any.next, step.next), take(any.emit, step.emit);
+}
+
 LoopText rescaled(Context& c, const LoopText& text, const Rescaling& rescaling) {
   LoopText result = text;
   std::vector<TensorExpr> starts;
@@ -118,9 +145,13 @@ LoopText rescaled(Context& c, const LoopText& text, const Rescaling& rescaling) 
   for (size_t i = 0; i < starts.size(); ++i) result.carries[i].init = starts[i];
   for (const auto& [i, rate] : rescaling.rates)
     result.carries[rescaling.by].needed |= text.carries[i].needed;
+  result.step_with = {};
   result.step = [&c, text, rescaling](const std::vector<TensorExpr>& carries) {
-    Iteration step = text.step(scaled(c, text, rescaling, carries, true));
+    const std::vector<TensorExpr> own = scaled(c, text, rescaling, carries, true);
+    const std::optional<Iteration> any = for_any_next(c, text, rescaling, own);
+    Iteration step = text.step(own);
     step.next = scaled(c, text, rescaling, step.next, false);
+    if (any) take_those_of(c, *any, step);
     return step;
   };
   return result;
