@@ -30,14 +30,15 @@ void Engine::tick(long n) {
     throw BudgetExceeded("algebra: node budget exceeded");
 }
 
+// The tables have one length each time that a tick ends the budget.
 AtomId Engine::atom(Atom a) {
   auto [id, fresh] = atoms.intern(std::move(a));
   if (fresh) {
-    tick();
     VarSet free;
     if (atoms[id].kind == AtomKind::var) free = {atoms[id].ref};
     for (Nf arg : atoms[id].args) free = set_union(free, free_of(arg));
     atom_vars.push_back(std::move(free));
+    tick();
   }
   return id;
 }
@@ -47,10 +48,10 @@ MonoId Engine::mono(Mono m) {
   if (const long length = static_cast<long>(m.size()); length > most) tick(length);
   auto [id, fresh] = monos.intern(std::move(m));
   if (fresh) {
-    tick();
     VarSet free;
     for (const Factor& f : monos[id]) free = set_union(free, atom_vars[f.atom]);
     mono_vars.push_back(std::move(free));
+    tick();
   }
   return id;
 }
@@ -59,10 +60,10 @@ Nf Engine::poly(Poly p) {
   const long length = static_cast<long>(p.size());
   auto [id, fresh] = polys.intern(std::move(p));
   if (fresh) {
-    tick(1 + length);
     VarSet free;
     for (const Term& t : polys[id]) free = set_union(free, mono_vars[t.mono]);
     poly_vars.push_back(std::move(free));
+    tick(1 + length);
   }
   return {id};
 }

@@ -603,38 +603,49 @@ struct Comparer {
 
   bool shared_level(int limit) { return !gradient() && level_in(shares, limit, ", shared"); }
 
-  /// The values of one side, up to the end of a part of the budget.
-  Lowered reached(Algebra& a, size_t function, Variables& variables) {
-    Lowered side;
+  /// The first values of one side.
+  Lowered values_of(Algebra& a, size_t function, Variables& variables, size_t& first) {
     Request own = request(function, variables);
-    own.keeps_values = true, own.reached = &side.values;
-    a.engine().budget.steps = a.steps() + budget(1).steps / 16;
-    guarded([&] { return side = lower_function(a, program, own, options), true; });
-    return side;
+    own.keeps_values = true, own.first_values = &first;
+    return lower_function(a, program, own, options);
   }
-  /// Adds values that plan and model share to the cuts; false if there are no others.
-  bool cut_further(int limit, Shared which) {
+  /// How many values of one side are reached with a part of the budget.
+  size_t reach(int limit, size_t function) {
+    algebra::Budget part = budget(limit);
+    part.steps /= 16;
+    Algebra a(part);
+    Variables variables;
+    size_t first = ~size_t{0};
+    guarded([&] { return values_of(a, function, variables, first), true; });
+    return first;
+  }
+  /// Adds values that plan and model share to the cuts; false if there are no others, or no steps
+  /// left.
+  bool cut_further(int limit, Shared which, long& steps) {
+    size_t of_model = reach(limit, model), of_plan = reach(limit, plan);
     Algebra a(budget(limit));
     Variables variables;
-    const Lowered right = reached(a, model, variables), left = reached(a, plan, variables);
-    a.engine().budget.steps = a.steps() + budget(1).steps;
+    const Lowered right = values_of(a, model, variables, of_model),
+                  left = values_of(a, plan, variables, of_plan);
     SharedValues more = shared_values(a, program, {plan, &left}, {model, &right}, which);
     const std::string before = std::to_string(cuts.plan.size()) + ".";
     for (auto* side : {&more.plan, &more.model})
       for (auto& [value, leaf] : *side) leaf.name = "cut " + before + leaf.name;
+    steps -= a.steps();
     const size_t known = cuts.plan.size();
     cuts.plan.merge(more.plan), cuts.model.merge(more.model);
-    return cuts.plan.size() > known;
+    return cuts.plan.size() > known && steps > 0;
   }
   /// For a long program of steps that are the same on both sides: what is made of a value that
   /// both have is compared for any value in its place.
   bool shown_with_cuts() {
     if (gradient() || claimant().after || !report.budget_ended) return false;
+    long steps = 2 * budget(1).steps;
     for (const Shared which : {Shared::named, Shared::all})
       for (const int limit : {1, 24}) {
         cuts = {};
         guarded([&] {
-          while (cut_further(limit, which)) continue;
+          while (cut_further(limit, which, steps)) continue;
           return true;
         });
         if (cuts.plan.empty()) continue;
@@ -692,10 +703,12 @@ struct Comparer {
   /// For a loop on one side that the other writes as several, or as single steps.
   bool shown_with_loops_in_parts() {
     if (!report.impossible.empty() || differ(Look::all)) return false;
-    for (const Parts parts : {Parts::in_order, Parts::turned}) {
-      const auto split = with_loops_in_parts(program, plan, parts);
+    constexpr size_t most_orders = 3;
+    for (size_t order = 0, orders = 1; order < std::min(orders, most_orders); ++order) {
+      const auto split = with_loops_in_parts(program, plan, order);
       if (!split) return false;
-      Comparer again{*split, plan, model, options, ids, {}, {}};
+      orders = split->orders;
+      Comparer again{split->program, plan, model, options, ids, {}, {}};
       again.open.assign(open.size(), true);
       if (!again.shown() || !again.report.equal) continue;
       report = std::move(again.report);

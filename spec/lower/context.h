@@ -90,6 +90,8 @@ class Context {
   std::vector<Named> named;
   bool keeps_values = false;  ///< Request::keeps_values
   std::map<ir::ValueId, TensorExpr> values;
+  size_t most_values = ~size_t{0};  ///< Request::first_values
+  struct EnoughValues {};           ///< thrown after these
   std::optional<Var> block_number;  ///< in the body of a ring
   std::vector<Loop> loops;
   std::map<std::string, Name> ring_carries;            ///< by the leaf that stands for it

@@ -19,9 +19,10 @@ struct TooLong {};
 
 struct Splitter {
   const ir::Program& program;
-  const Parts order;
+  const size_t order;
   ir::Function& function;
   bool found = false;
+  size_t orders = 1;
   int made = 0;
   std::vector<ir::Requirement> required = {};  ///< of steps that are part of the block now
 
@@ -41,7 +42,7 @@ struct Splitter {
     if (scan != nullptr) {
       if (program.base(scan->dim).size() > 1)
         instead = nested(instr, *scan);
-      else if (const std::vector<Part> parts = parts_of(program, scan->dim, order); !parts.empty())
+      else if (const std::vector<Part> parts = turned(parts_of(program, scan->dim)); !parts.empty())
         instead = in_sequence(instr, *scan, parts);
     }
     found = found || !instead.empty();
@@ -49,6 +50,16 @@ struct Splitter {
     if (!instead.empty()) return;
     if (ir::Block* body = body_of(instr.op)) all(*body);
     to.push_back(std::move(instr));
+  }
+
+  std::vector<Part> turned(std::vector<Part> parts) {
+    const bool alike =
+        std::adjacent_find(parts.begin(), parts.end(), std::not_equal_to<>{}) == parts.end();
+    if (alike) return parts;
+    orders = std::max(orders, parts.size());
+    std::rotate(parts.begin(), parts.begin() + static_cast<ptrdiff_t>(order % parts.size()),
+                parts.end());
+    return parts;
   }
 
   // --- values and instructions ---
@@ -249,14 +260,14 @@ struct Splitter {
 
 }  // namespace
 
-std::optional<ir::Program> with_loops_in_parts(const ir::Program& program, size_t plan,
-                                               Parts order) {
+std::optional<LoopsInParts> with_loops_in_parts(const ir::Program& program, size_t plan,
+                                                size_t order) {
   std::set<size_t> reached{plan};
   const ir::Function& claimant = program.functions.at(plan);
   add_reached(program, claimant, reached);
   if (claimant.after && reached.insert(*claimant.after).second)
     add_reached(program, program.functions.at(*claimant.after), reached);
-  std::optional<ir::Program> result;
+  std::optional<LoopsInParts> result;
   try {
     for (size_t f : reached) {
       ir::Function function = program.functions.at(f);
@@ -264,8 +275,9 @@ std::optional<ir::Program> with_loops_in_parts(const ir::Program& program, size_
       Splitter splitter{program, order, function};
       splitter.all(function.body);
       if (!splitter.found) continue;
-      if (!result) result = program;
-      result->functions.own().at(f) = std::move(function);
+      if (!result) result = LoopsInParts{program};
+      result->program.functions.own().at(f) = std::move(function);
+      result->orders = std::max(result->orders, splitter.orders);
     }
   } catch (const TooLong&) {
     return std::nullopt;

@@ -7,9 +7,14 @@
 
 namespace shardproof::lower {
 
-/// The program with such loops in the functions that the plan reaches; none if there are none, or
-/// if it would become too long.
-std::optional<ir::Program> with_loops_in_parts(const ir::Program& program, size_t plan,
-                                               Parts order);
+struct LoopsInParts {
+  ir::Program program;
+  size_t orders = 1;  ///< of parts: the file does not say which part is first
+};
+
+/// The program with such loops in the functions that the plan reaches, with the parts in one of
+/// their orders. None if there are no such loops, or if it would become too long.
+std::optional<LoopsInParts> with_loops_in_parts(const ir::Program& program, size_t plan,
+                                                size_t order);
 
 }  // namespace shardproof::lower

@@ -45,7 +45,7 @@ Arrays drawn(const ir::Program& program, size_t function, const denote::Sizes& s
 TEST(LoopsInParts, KeepValues) {
   const Resolved file = read("equal/loops_in_parts.shard");
   int compared = 0;
-  for (const Parts order : {Parts::in_order, Parts::turned})
+  for (size_t order : {0, 1, 2})
     for (size_t plan : file.plans)
       for (int64_t more : {0, 1}) {
         const denote::Sizes sizes{{},
@@ -63,7 +63,7 @@ TEST(LoopsInParts, KeepValues) {
         for (size_t f : {plan, file.program.functions.at(plan).model.value()}) {
           const Arrays inputs = drawn(file.program, f, sizes);
           const Arrays wanted = denote::evaluate<double>(file.program, f, sizes, inputs);
-          const Arrays found = denote::evaluate<double>(*split, f, sizes, inputs);
+          const Arrays found = denote::evaluate<double>(split->program, f, sizes, inputs);
           ASSERT_EQ(wanted.size(), found.size());
           for (size_t r = 0; r < wanted.size(); ++r) {
             EXPECT_EQ(wanted[r].shape, found[r].shape);

@@ -87,6 +87,7 @@ void Context::block(const ir::Block& block, Frame& frame, const std::vector<ir::
     if (!leads[i]) continue;
     const ir::Instr& instr = block.instrs[i];
     if (instr.results.size() == 1 && frame.given.count(instr.results[0])) continue;
+    if (values.size() >= most_values) throw EnoughValues{};
     const Site site{instr, frame};
     note_whole_numbers(site);
     Results results =
@@ -272,9 +273,12 @@ Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program,
     for (const auto& [value, shared] : *request.cuts)
       frame.cuts.emplace(value, leaf_for(value, shared));
   try {
+    if (request.first_values != nullptr) c.most_values = *request.first_values;
     return c.finish(c.body(frame, request.wanted));
+  } catch (const Context::EnoughValues&) {
+    return c.finish({});
   } catch (const std::runtime_error&) {
-    if (request.reached != nullptr) *request.reached = std::move(c.values);
+    if (request.first_values != nullptr) *request.first_values = c.values.size();
     throw;
   }
 }

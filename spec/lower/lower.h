@@ -194,8 +194,9 @@ struct Request {
   /// Values of the function that are leaves for what is made of them, but are lowered too: what
   /// they need is reported.
   const std::map<ir::ValueId, SharedLeaf>* cuts = nullptr;
-  /// With keeps_values: filled with the values that were lowered before the budget ended.
-  std::map<ir::ValueId, TensorExpr>* reached = nullptr;
+  /// With keeps_values: lowers only the first values of the function, as many as this, and no
+  /// results. Set to their number when the budget ends.
+  size_t* first_values = nullptr;
 };
 Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program,
                        const Request& request, const Options& options);

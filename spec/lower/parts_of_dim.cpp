@@ -1,7 +1,5 @@
 #include "spec/lower/parts_of_dim.h"
 
-#include <algorithm>
-
 namespace shardproof::lower {
 
 namespace {
@@ -53,15 +51,13 @@ PartList entries_and_rest(const ir::Program& program, const Name& whole) {
 
 }  // namespace
 
-std::vector<Part> parts_of(const ir::Program& program, const Dim& dim, Parts order) {
+std::vector<Part> parts_of(const ir::Program& program, const Dim& dim) {
   if (const auto entries = few(program.size(dim))) return PartList(*entries);
   const Name base = program.base(dim).at(0);
   const auto info = program.dims.find(base);
   const bool sized = info != program.dims.end() && info->second.size;
   const auto declared = sized ? parts_of_size(*info->second.size) : std::nullopt;
-  PartList parts = declared && declared->size() > 1 ? *declared : entries_and_rest(program, base);
-  if (order == Parts::turned) std::reverse(parts.begin(), parts.end());
-  return parts;
+  return declared && declared->size() > 1 ? *declared : entries_and_rest(program, base);
 }
 
 }  // namespace shardproof::lower

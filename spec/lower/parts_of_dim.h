@@ -11,11 +11,8 @@ namespace shardproof::lower {
 /// A dim, or a single entry if there is none.
 using Part = std::optional<Dim>;
 
-/// The order of parts that the file does not order: as the size is written and with single entries
-/// first, or the other way round.
-enum class Parts { in_order, turned };
-
-/// Empty for a dim without parts. `dim` is no group.
-std::vector<Part> parts_of(const ir::Program& program, const Dim& dim, Parts order);
+/// In the order in which a size is written, and single entries before the rest: other orders are
+/// as good. Empty for a dim without parts. `dim` is no group.
+std::vector<Part> parts_of(const ir::Program& program, const Dim& dim);
 
 }  // namespace shardproof::lower
