@@ -39,12 +39,7 @@ struct Splitter {
     if (++made > most_instructions) throw TooLong{};
     const auto* scan = std::get_if<ir::Scan>(&instr.op);
     std::vector<ir::Instr> instead;
-    if (scan != nullptr) {
-      if (program.base(scan->dim).size() > 1)
-        instead = nested(instr, *scan);
-      else if (const std::vector<Part> parts = turned(parts_of(program, scan->dim)); !parts.empty())
-        instead = in_sequence(instr, *scan, parts);
-    }
+    if (scan != nullptr) instead = in_parts(instr, *scan);
     found = found || !instead.empty();
     for (ir::Instr& each : instead) add(std::move(each), to);
     if (!instead.empty()) return;
@@ -52,14 +47,25 @@ struct Splitter {
     to.push_back(std::move(instr));
   }
 
-  std::vector<Part> turned(std::vector<Part> parts) {
+  std::vector<ir::Instr> in_parts(const ir::Instr& instr, const ir::Scan& scan) {
+    std::vector<Name> base = program.base(scan.dim);
+    if (base.size() > 1) {
+      const Dim inner{{base.back()}};
+      base.pop_back();
+      return nested(instr, scan, {base}, inner);
+    }
+    std::vector<Part> parts = parts_of(program, scan.dim);
     const bool alike =
         std::adjacent_find(parts.begin(), parts.end(), std::not_equal_to<>{}) == parts.end();
-    if (alike) return parts;
-    orders = std::max(orders, parts.size());
-    std::rotate(parts.begin(), parts.begin() + static_cast<ptrdiff_t>(order % parts.size()),
-                parts.end());
-    return parts;
+    const size_t turns = parts.empty() ? 0 : alike ? 1 : parts.size();
+    // What is emitted in blocks would have to become one dim.
+    const auto blocks = scan.body->emit.empty() ? blocks_of(program, scan.dim) : std::nullopt;
+    orders = std::max(orders, turns + (blocks ? 1 : 0));
+    if (blocks && order % (turns + 1) == turns)
+      return nested(instr, scan, blocks->count, blocks->entries);
+    if (parts.empty()) return {};
+    std::rotate(parts.begin(), parts.begin() + static_cast<ptrdiff_t>(order % turns), parts.end());
+    return in_sequence(instr, scan, parts);
   }
 
   // --- values and instructions ---
@@ -101,11 +107,8 @@ struct Splitter {
 
   // --- over (P W): over P, around one over W ---
 
-  std::vector<ir::Instr> nested(const ir::Instr& instr, const ir::Scan& scan) {
-    std::vector<Name> base = program.base(scan.dim);
-    const Dim inner{{base.back()}};
-    base.pop_back();
-    const Dim outer{base};
+  std::vector<ir::Instr> nested(const ir::Instr& instr, const ir::Scan& scan, const Dim& outer,
+                                const Dim& inner) {
     ir::Block body = *scan.body, around;
     const ValueId n = body.params.at(0), i = like(n), j = like(n);
     std::vector<ir::Instr> index;

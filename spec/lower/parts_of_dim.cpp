@@ -49,7 +49,28 @@ PartList entries_and_rest(const ir::Program& program, const Name& whole) {
   return {};
 }
 
+/// |P| and a few, of `|P| op few`.
+std::optional<Blocks> blocks_in(const Arith& size, const std::string& op) {
+  if (size.text != op || size.args.size() != 2) return std::nullopt;
+  const Arith &of = size.args[0], &number = size.args[1];
+  if (op == "*" && few(of)) return blocks_in({size.kind, op, size.value, {number, of}}, op);
+  if (of.kind != Arith::Kind::size || !few(number)) return std::nullopt;
+  return Blocks{{{of.text}}, {{number.text}}};
+}
+
 }  // namespace
+
+std::optional<Blocks> blocks_of(const ir::Program& program, const Dim& dim) {
+  const std::vector<Name> base = program.base(dim);
+  for (const auto& [name, info] : program.dims) {
+    if (!info.size) continue;
+    if (name == base.at(0))
+      if (const auto declared = blocks_in(*info.size, "*")) return declared;
+    if (const auto part = blocks_in(*info.size, "/"); part && program.base(part->count) == base)
+      return Blocks{{{name}}, part->entries};
+  }
+  return std::nullopt;
+}
 
 std::vector<Part> parts_of(const ir::Program& program, const Dim& dim) {
   if (const auto entries = few(program.size(dim))) return PartList(*entries);

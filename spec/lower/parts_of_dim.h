@@ -15,4 +15,10 @@ using Part = std::optional<Dim>;
 /// as good. Empty for a dim without parts. `dim` is no group.
 std::vector<Part> parts_of(const ir::Program& program, const Dim& dim);
 
+/// A dim as blocks of a few entries each: |N| is 2 |P|, or |P| is |N| / 2.
+struct Blocks {
+  Dim count, entries;
+};
+std::optional<Blocks> blocks_of(const ir::Program& program, const Dim& dim);
+
 }  // namespace shardproof::lower
