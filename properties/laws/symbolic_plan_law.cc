@@ -26,6 +26,7 @@ bool full() { return std::getenv("SHARDPROOF_FULL") != nullptr; }
 
 /// Refused plans that give the model's values at every small shape, as `file plan`.
 const std::map<std::string, const char*> right_values = {
+    {"order_of_digits_broken pairs_c", "|U| is |W| where all sizes are least"},
     {"clip_by_division_broken larger_d", "too many cases of its comparisons"},
     {"choices_of_values_broken balance_d", "top_k of more entries than there are"},
     {"sizes_required_equal_broken means_c", "|c| is |P| where all sizes are least"},

@@ -114,7 +114,7 @@ enum class Fault {
   case_alone,            // cases.cpp: the case u > 0 suffices
   equal_under_order,     // cases.cpp: [i <= 3] x[i] = [i <= 3] x[3]
   condition_holds,       // cases.cpp: the case in which a condition holds suffices
-  digits_apart,          // indicator.cpp: digits of any range are compared one by one
+  digits_apart,          // digit_order.cpp: digits of any range are compared one by one
   closed_bound,          // intervals.cpp: x >= n is used as x > n
   nested_floor,          // step.cpp: floor((floor(u) + v) / n) = floor((u + v) / n) for every v
   max_of_power,          // max.cpp: max x^2 = (max x)^2 for x of any sign

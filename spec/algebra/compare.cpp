@@ -250,16 +250,20 @@ bool by_equations(Engine& g, Nf e) {
                         under_shared_sums(g, apart, 3));
 }
 
+bool shown(Engine& g, Nf e) {
+  return by_cases(g, e, 3) || on_each_side(g, e, 3) || in_each_case_of_entries(g, e) ||
+         of_equal_arguments(g, e, 2) || under_shared_sums(g, e, 3) || by_equations(g, e);
+}
+
 }  // namespace
 
 Comparison compare(Algebra& algebra, Nf plan, Nf model) {
   if (plan == model) return Comparison::equal;
   Engine& g = algebra.engine();
   const Nf residue = g.sub(plan, model);
-  const bool equal = by_cases(g, residue, 3) || on_each_side(g, residue, 3) ||
-                     in_each_case_of_entries(g, residue) || of_equal_arguments(g, residue, 2) ||
-                     under_shared_sums(g, residue, 3) || by_equations(g, residue);
-  return equal ? Comparison::equal : Comparison::not_shown;
+  if (shown(g, residue)) return Comparison::equal;
+  const Nf digits = g.with_digits_compared(residue);
+  return digits != residue && shown(g, digits) ? Comparison::equal : Comparison::not_shown;
 }
 
 }  // namespace shardproof::algebra

@@ -273,8 +273,6 @@ struct Engine {
   Nf indicator(AtomKind kind, Nf e);
   Nf strip_iota(Nf e);
   std::optional<Nf> split_radix(AtomKind kind, Nf e);
-  std::optional<Nf> split_digits(Nf e);
-  Nf compare_digits(Nf e);
   Nf with_factors(Nf e, const std::function<std::optional<Nf>(const Factor&)>& value);
   Nf with_indicators(Nf e, const std::function<std::optional<Nf>(AtomId)>& value);
   std::optional<Nf> by_conditions(AtomKind kind, Nf e);
@@ -289,6 +287,11 @@ struct Engine {
   bool is_indicator(AtomId a) const;
   bool idempotent(AtomId a) const;
   std::unordered_map<uint64_t, Nf> indicator_cache;
+
+  // digit_order.cpp
+  std::optional<Nf> split_digits(Nf e);
+  Nf compare_digits(Nf e);
+  Nf with_digits_compared(Nf e);
 
   // opposite.cpp
   std::optional<AtomId> opposite(AtomId a);

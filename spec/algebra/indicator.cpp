@@ -259,37 +259,6 @@ std::optional<Nf> Engine::split_radix(AtomKind kind, Nf e) {
   return std::nullopt;
 }
 
-/// [low + radix * high <= 0] = [high <= -1] + [high = 0] [low <= 0] for |low| < radix and an
-/// integer high: numbers are compared digit by digit.
-std::optional<Nf> Engine::split_digits(Nf e) {
-  for (const Term& lead : Poly(terms(e))) {
-    Mono sizes_here;
-    for (const Factor& f : factors(lead.mono))
-      if (atoms[f.atom].kind == AtomKind::size) sizes_here.push_back(f);
-    const Nf radix = monomial(mono(sizes_here), lead.coef.sign() < 0 ? -lead.coef : lead.coef);
-    const Nf inverse = pow(radix, -1);
-    Nf high = zero, low = zero;
-    for (const Term& t : Poly(terms(e))) {
-      const Nf term = monomial(t.mono, t.coef), part = mul(term, inverse);
-      const bool divides = integer(part);
-      (divides ? high : low) = add(divides ? high : low, divides ? part : term);
-    }
-    if (high == zero || low == zero || as_number(high) || as_number(low)) continue;
-    const Nf gap = sub(radix, one);
-    if (fault != Fault::digits_apart && !(at_least(sub(gap, low), 0) && at_least(add(gap, low), 0)))
-      continue;
-    return add(le0(add(high, one)), mul(eq0(high), le0(low)));
-  }
-  return std::nullopt;
-}
-
-/// e with its comparisons digit by digit.
-Nf Engine::compare_digits(Nf e) {
-  return with_indicators(e, [&](AtomId a) {
-    return atoms[a].kind == AtomKind::le0 ? split_digits(atoms[a].args[0]) : std::nullopt;
-  });
-}
-
 /// e with another form of the factors that `value` has one for.
 Nf Engine::with_factors(Nf e, const std::function<std::optional<Nf>(const Factor&)>& value) {
   Nf result = zero;

@@ -1,6 +1,7 @@
 // Law: what compare() calls equal by rules that need two values at once has equal values: multiples
 // of an angle, comparisons of which one holds, symmetric sums, functions of equal arguments, terms
-// under one sum. Each is written in two ways; half of the time one number of the second is changed.
+// under one sum, numbers in digits. Each is written in two ways; half of the time one number of the
+// second is changed.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -205,8 +206,24 @@ Trial entry_of_a_count(Draw& d) {
   return d.trial(hot, d.a.at(x, {last}), !d.changed);
 }
 
+/// The sum over q and x with q R + x <= p R + w, or <, and over those with q < p, or q = p and x <=
+/// w; where no other digits than 0 to R - 1 exist.
+Trial order_of_digits(Draw& d) {
+  const bool strict = d.below(2) == 1, wide = d.changed && d.below(2) == 1;
+  const Nf N = d.a.size("N"), R = d.a.size("R"), W = wide ? d.a.size("W") : R;
+  const Var q = d.a.fresh(N, "q"), p = d.a.fresh(N, "p"), x = d.a.fresh(W, "x"),
+            w = d.a.fresh(W, "w");
+  const Nf f = d.a.at(d.a.leaf("f", {N, W}), {d.a.var(q), d.a.var(x)}), one = d.a.number(1);
+  const Nf high = d.a.sub(d.a.var(q), d.a.var(p)), low = d.a.sub(d.a.var(x), d.a.var(w));
+  const auto at_most = [&](Nf e, bool less) { return d.a.le0(less ? d.a.add(e, one) : e); };
+  const Nf number = at_most(d.a.add(d.a.mul(R, high), low), strict);
+  const Nf own = d.a.mul(d.a.eq0(high), at_most(low, strict != (d.changed && !wide)));
+  return d.trial(d.a.sum({q, x}, d.a.mul(f, number)),
+                 d.a.sum({q, x}, d.a.mul(f, d.a.add(at_most(high, true), own))), !d.changed);
+}
+
 Trial try_pair(laws::Dice dice, Fault fault) {
-  const auto rule = dice.below(13);
+  const auto rule = dice.below(14);
   const int limit = rule >= 4 || dice.below(2) ? 24 : 1;
   Draw d(std::move(dice), limit, fault);
   if (rule > 6)
@@ -215,7 +232,8 @@ Trial try_pair(laws::Dice dice, Fault fault) {
            : rule == 9  ? compared_powers(d)
            : rule == 10 ? few_values(d)
            : rule == 11 ? zero_of_a_power(d)
-                        : entry_of_a_count(d);
+           : rule == 12 ? entry_of_a_count(d)
+                        : order_of_digits(d);
   return rule == 0   ? multiple(d)
          : rule == 1 ? sum_of_angles(d)
          : rule == 2 ? covering(d)
@@ -238,11 +256,11 @@ TEST(United, WhatIsCalledEqualIsEqual) {
 }
 
 TEST(United, FindPlantedFaults) {
-  for (Fault fault :
-       {Fault::angle_multiple, Fault::angle_sum, Fault::covers, Fault::half_sum, Fault::congruence,
-        Fault::shared_sum, Fault::between_offsets, Fault::first_value, Fault::sign_of_power}) {
+  for (Fault fault : {Fault::angle_multiple, Fault::angle_sum, Fault::covers, Fault::half_sum,
+                      Fault::congruence, Fault::shared_sum, Fault::between_offsets,
+                      Fault::first_value, Fault::sign_of_power, Fault::digits_apart}) {
     bool fooled = false;
-    for (uint64_t seed = 0; seed < 1000 && !fooled; ++seed) {
+    for (uint64_t seed = 0; seed < 3000 && !fooled; ++seed) {
       const Trial trial = try_pair(laws::Dice(seed), fault);
       fooled = trial.equal && !trial.right;
     }
