@@ -44,25 +44,30 @@ class Shifts {
 
 }  // namespace
 
-/// The number of whole turns that v + c is away from 0 .. n - 1, if it is at most one: -[v < -c],
-/// or [n - c <= v].
-std::optional<Nf> Engine::one_turn(AtomId a) {
-  if (!is_op(a, Op::floor) || atom_vars[a].size() != 1) return std::nullopt;
-  const VarId v = atom_vars[a][0];
-  const Nf n = vars[v].range, shift = sub(mul(inner(a), n), var(v)), at = add(var(v), shift);
-  if (mentions(shift, v) || !integer(shift)) return std::nullopt;
+/// The number of whole turns that i / n is away from 0 .. n - 1: -1 where i < 0, if that is at most
+/// one, or 1 where n <= i.
+std::optional<Engine::Turn> Engine::turn(AtomId a) {
+  if (!is_op(a, Op::floor)) return std::nullopt;
+  const auto of = quotient_of_integers(inner(a));
+  if (!of) return std::nullopt;
+  const auto [i, n] = *of;
   const bool any = fault == Fault::one_turn;
-  if (at_least(scale(shift, -1), 0) && (any || at_least(add(n, shift), 0)))
-    return scale(le0(add(at, one)), -1);
-  if (at_least(shift, 0) && (any || at_least(sub(n, shift), 0))) return le0(sub(n, at));
+  const auto at_most = [&](Rational turns) { return any || at_least(sub(scale(n, turns), i), 1); };
+  const auto value = [&](bool one_turn, Rational turns) {
+    return one_turn ? std::optional(turns) : std::nullopt;
+  };
+  if (at_most(1)) return Turn{le0(add(i, one)), value(any || at_least(add(i, n), 0), -1)};
+  if (at_least(i, 0)) return Turn{le0(sub(n, i)), value(at_most(2), 1)};
   return std::nullopt;
 }
 
 /// e with its turns as conditions.
 Nf Engine::turns_as_conditions(Nf e) {
   if (!floors) return e;
-  return with_factors(
-      e, [&](const Factor& f) { return f.exponent.is_one() ? one_turn(f.atom) : std::nullopt; });
+  return with_factors(e, [&](const Factor& f) -> std::optional<Nf> {
+    const auto of = f.exponent.is_one() ? turn(f.atom) : std::nullopt;
+    return of && of->value ? std::optional(scale(of->condition, *of->value)) : std::nullopt;
+  });
 }
 
 /// The bodies with v where they have (v + c) mod n, for each c in them.

@@ -262,8 +262,10 @@ Comparison compare(Algebra& algebra, Nf plan, Nf model) {
   Engine& g = algebra.engine();
   const Nf residue = g.sub(plan, model);
   if (shown(g, residue)) return Comparison::equal;
-  const Nf digits = g.with_digits_compared(residue);
-  return digits != residue && shown(g, digits) ? Comparison::equal : Comparison::not_shown;
+  const Nf digits = g.with_digits_compared(residue), cases = g.with_cases_of_indices(residue);
+  const bool equal = (digits != residue && shown(g, digits)) ||
+                     (cases != residue && cases != digits && shown(g, cases));
+  return equal ? Comparison::equal : Comparison::not_shown;
 }
 
 }  // namespace shardproof::algebra

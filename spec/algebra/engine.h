@@ -241,6 +241,10 @@ struct Engine {
   Nf seal(Nf u);
   std::optional<Nf> nested_floor(Nf u);
   Nf floordiv(Nf a, Nf b);
+  struct Quotient {
+    Nf numerator, denominator;
+  };
+  std::optional<Quotient> quotient_of_integers(Nf u);
   bool proper_fraction(Nf u);
   Nf mod(Nf a, Nf b);
   Nf lower_powers(Nf a, Rational n);
@@ -289,9 +293,13 @@ struct Engine {
   std::unordered_map<uint64_t, Nf> indicator_cache;
 
   // digit_order.cpp
-  std::optional<Nf> split_digits(Nf e);
+  std::optional<Nf> split_digits(AtomKind kind, Nf e);
   Nf compare_digits(Nf e);
   Nf with_digits_compared(Nf e);
+
+  // index_cases.cpp
+  std::optional<Nf> entry_by_cases(const Factor& entry, const std::vector<AtomId>& done);
+  Nf with_cases_of_indices(Nf e);
 
   // opposite.cpp
   std::optional<AtomId> opposite(AtomId a);
@@ -339,7 +347,12 @@ struct Engine {
   Nf gather_iota(Nf e);
   // circle.cpp
   bool floors = false;  ///< some term has a floor
-  std::optional<Nf> one_turn(AtomId floor);
+  /// A floor that is 0 but where a condition holds; there it is `value`, or any number.
+  struct Turn {
+    Nf condition;
+    std::optional<Rational> value;
+  };
+  std::optional<Turn> turn(AtomId floor);
   Nf turns_as_conditions(Nf e);
   std::vector<Nf> turned(VarId v, const Mono& factors);
   std::optional<Nf> sum_in_a_circle(const VarSet& bound, const Mono& factors);

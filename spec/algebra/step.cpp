@@ -1,6 +1,7 @@
 // step(x) = [x > 0], relu, floor, and iota: the functions between reals and integers.
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "spec/algebra/engine.h"
@@ -52,23 +53,34 @@ Nf Engine::relu(Nf u) {
   return flipped ? sub(u, mul(u, s)) : mul(u, s);
 }
 
-/// 0 <= u < 1, proved by multiplying with u's denominators: i / |A| for an index i of A.
-bool Engine::proper_fraction(Nf u) {
+/// u as one integer over another, which is a number times sizes: i / |A| for an index i of A.
+std::optional<Engine::Quotient> Engine::quotient_of_integers(Nf u) {
   std::map<AtomId, Rational> exponents;
-  for (const Term& t : terms(u))
+  int64_t divisor = 1;
+  for (const Term& t : terms(u)) {
+    divisor = std::lcm(divisor, t.coef.den);
     for (const Factor& f : factors(t.mono))
       if (atoms[f.atom].kind == AtomKind::size && f.exponent < exponents[f.atom])
         exponents[f.atom] = f.exponent;
-  Nf denominator = one;
+  }
+  Nf denominator = number(divisor);
   for (const auto& [size, exponent] : exponents)
     if (!exponent.is_zero()) denominator = mul(denominator, atom_power(size, -exponent));
   const Nf numerator = mul(u, denominator);
-  return integer(numerator) && integer(denominator) && at_least(numerator, 0) &&
-         at_least(sub(sub(denominator, numerator), one), 0);
+  if (!integer(numerator) || !integer(denominator)) return std::nullopt;
+  return Quotient{numerator, denominator};
+}
+
+/// 0 <= u < 1, proved by multiplying with u's denominators.
+bool Engine::proper_fraction(Nf u) {
+  const auto of = quotient_of_integers(u);
+  return of && at_least(of->numerator, 0) &&
+         at_least(sub(sub(of->denominator, of->numerator), one), 0);
 }
 
 /// Moves integer terms out of floor.
 Nf Engine::floor(Nf u) {
+  u = strip_iota(u);
   Poly whole, rest;
   for (const Term& t : terms(u)) {
     if (factors(t.mono).empty()) {

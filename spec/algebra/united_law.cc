@@ -1,7 +1,7 @@
 // Law: what compare() calls equal by rules that need two values at once has equal values: multiples
 // of an angle, comparisons of which one holds, symmetric sums, functions of equal arguments, terms
-// under one sum, numbers in digits. Each is written in two ways; half of the time one number of the
-// second is changed.
+// under one sum, numbers in digits, rolled indices. Each is written in two ways; half of the time
+// one number of the second is changed.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -222,8 +222,22 @@ Trial order_of_digits(Draw& d) {
                  d.a.sum({q, x}, d.a.mul(f, d.a.add(at_most(high, true), own))), !d.changed);
 }
 
+/// x[(v + c) mod K] and x[v + c - K] or x[v + c + K] past an end, for a c of 1 or -1; for 2 and -2
+/// one turn does not suffice where K is 1.
+Trial rolled(Draw& d) {
+  const int by = d.changed ? 2 : 1;
+  const bool back = d.below(2) == 1;
+  const Nf K = d.a.size("K"), v = d.a.var(d.a.fresh(K, "v")), one = d.a.number(1);
+  const Leaf x = d.a.leaf("x", {K});
+  const Nf at = d.a.add(v, d.a.number(back ? -by : by));
+  const Nf past = back ? d.a.le0(d.a.add(at, one)) : d.a.le0(d.a.sub(K, at));
+  const Nf turned = back ? d.a.add(at, K) : d.a.sub(at, K);
+  return d.trial(d.a.at(x, {d.a.mod(at, K)}), d.a.where(past, d.a.at(x, {turned}), d.a.at(x, {at})),
+                 !d.changed);
+}
+
 Trial try_pair(laws::Dice dice, Fault fault) {
-  const auto rule = dice.below(14);
+  const auto rule = dice.below(15);
   const int limit = rule >= 4 || dice.below(2) ? 24 : 1;
   Draw d(std::move(dice), limit, fault);
   if (rule > 6)
@@ -233,7 +247,8 @@ Trial try_pair(laws::Dice dice, Fault fault) {
            : rule == 10 ? few_values(d)
            : rule == 11 ? zero_of_a_power(d)
            : rule == 12 ? entry_of_a_count(d)
-                        : order_of_digits(d);
+           : rule == 13 ? order_of_digits(d)
+                        : rolled(d);
   return rule == 0   ? multiple(d)
          : rule == 1 ? sum_of_angles(d)
          : rule == 2 ? covering(d)

@@ -282,7 +282,8 @@ bool Context::declare(Nf l, const std::string& op, Nf r) {
   return true;
 }
 
-/// For two sizes: a bound of indices, such as |V| <= |P| for an index below |V|.
+/// For a size that is at least a size or a number: a bound of indices, such as |V| <= |P| for an
+/// index below |V|.
 void Context::declare_gap(Nf l, const std::string& op, Nf r) {
   const bool greater = op == ">" || op == ">=", weak = op == ">=" || op == "<=";
   const Nf gap = a.add(greater ? a.sub(l, r) : a.sub(r, l), a.number(weak ? 1 : 0));
@@ -306,10 +307,11 @@ void Context::require(const ir::Arith& condition, const Frame* frame) {
   if (condition.kind == ir::Arith::Kind::op && ordered) {
     const Nf left = arith(condition.args.at(0), frame), right = arith(condition.args.at(1), frame);
     if (!declare(left, op, right)) return;
-    const bool of_sizes =
-        std::all_of(condition.args.begin(), condition.args.end(),
-                    [](const ir::Arith& each) { return each.kind == ir::Arith::Kind::size; });
-    if (frame == nullptr && of_sizes) declare_gap(left, op, right);
+    const bool greater = op[0] == '>';
+    const ir::Arith &more = condition.args.at(greater ? 0 : 1), &less = condition.args.at(greater);
+    const bool bounds = more.kind == ir::Arith::Kind::size &&
+                        (less.kind == more.kind || less.kind == ir::Arith::Kind::number);
+    if (frame == nullptr && bounds) declare_gap(left, op, right);
   } else if (op == "==" && condition.args.at(0).text == "%" &&
              condition.args.at(0).args.size() == 2) {
     const ir::Arith& mod = condition.args[0];
