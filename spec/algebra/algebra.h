@@ -148,6 +148,7 @@ enum class Fault {
   mask_divided,          // polynomial.cpp: [c] [c]^-1 is 1, also where c does not hold
   first_value,           // cases.cpp: what vanishes at the first value of an integer vanishes
   between_offsets,       // opposite.cpp: [v <= w + 1] = [v <= w]
+  part_of_a_block,       // blocks.cpp: the last block of an index is a whole one
   one_turn,              // circle.cpp: every index is shifted by at most one turn
   open_circle,           // circle.cpp: an index that is shifted past the end stays there
   times_zero,            // fraction.cpp: a denominator that is 0 is multiplied away
@@ -155,7 +156,7 @@ enum class Fault {
   chosen_by_any,         // choice.cpp: any condition chooses the greater of its two values
   one_choice,            // choice.cpp: |where(c, a, b)| = |a|
   magnitude_anywhere,    // choice.cpp: |u| = u under any condition
-  uneven_blocks,         // blocks.cpp: the last block of indices is as long as the others
+  uneven_blocks,         // delta_of_block.cpp: the last block of indices is as long as the others
   other_order,           // permutation.cpp: the inverse of the order of any row
   no_place,              // permutation.cpp: what is not an index has a place in the order
   exchanged_with_one,    // exchanged.cpp: two binders become one

@@ -262,10 +262,15 @@ Comparison compare(Algebra& algebra, Nf plan, Nf model) {
   Engine& g = algebra.engine();
   const Nf residue = g.sub(plan, model);
   if (shown(g, residue)) return Comparison::equal;
-  const Nf digits = g.with_digits_compared(residue), cases = g.with_cases_of_indices(residue);
-  const bool equal = (digits != residue && shown(g, digits)) ||
-                     (cases != residue && cases != digits && shown(g, cases));
-  return equal ? Comparison::equal : Comparison::not_shown;
+  std::vector<Nf> tried{residue};
+  for (const auto form :
+       {&Engine::with_digits_compared, &Engine::with_cases_of_indices, &Engine::with_blocks}) {
+    const Nf other = (g.*form)(residue);
+    if (is_in(tried, other)) continue;
+    if (shown(g, other)) return Comparison::equal;
+    tried.push_back(other);
+  }
+  return Comparison::not_shown;
 }
 
 }  // namespace shardproof::algebra

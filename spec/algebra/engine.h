@@ -301,6 +301,9 @@ struct Engine {
   std::optional<Nf> entry_by_cases(const Factor& entry, const std::vector<AtomId>& done);
   Nf with_cases_of_indices(Nf e);
 
+  // blocks.cpp
+  Nf with_blocks(Nf e);
+
   // opposite.cpp
   std::optional<AtomId> opposite(AtomId a);
   std::optional<Nf> meet_opposites(const Mono& factors, Rational coef);

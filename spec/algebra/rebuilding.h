@@ -13,6 +13,7 @@ struct Rebuilding {
   Engine& g;
   std::unordered_map<TensorId, TensorId> names = {};     ///< of leaves
   std::function<Nf(Nf)> other = [](Nf e) { return e; };  ///< another form of a body
+  std::function<Nf(VarSet&, Nf)> other_sum = nullptr;    ///< other indices of a sum, and its body
   std::unordered_map<uint32_t, Nf> terms = {};
   std::unordered_map<AtomId, Nf> atoms = {};
   std::unordered_map<TensorId, Nf> bodies = {};
@@ -74,7 +75,8 @@ struct Rebuilding {
     if (const auto found = names.find(tensor); found != names.end())
       return g.app(found->second, std::move(args));
     const bool derived = op != Op::leaf && op != Op::symbol && op != Op::iota;
-    if (derived && !(body(tensor) == g.tensors[tensor].body))
+    const bool again = op == Op::sum && other_sum;
+    if (derived && (again || !(body(tensor) == g.tensors[tensor].body)))
       return at(of_tensor(tensor), tensor, args);
     if (args == atom.args) return g.of_atom(a);
     return op == Op::iota ? g.iota(args[0]) : g.app(tensor, std::move(args));
@@ -98,7 +100,9 @@ struct Rebuilding {
       map.push_back({g.slot(VarInfo::binder, static_cast<uint32_t>(i), t.binders[i]), g.var(v)});
     }
     std::sort(map.begin(), map.end());
-    const Nf result = g.rebuild(t.op, binders, g.substitute(body(id), map));
+    Nf made = g.substitute(body(id), map);
+    if (t.op == Op::sum && other_sum) made = other_sum(binders, made);
+    const Nf result = g.rebuild(t.op, binders, made);
     return tensors[id] = result;
   }
   Nf at(Nf made, TensorId id, const std::vector<Nf>& args) {

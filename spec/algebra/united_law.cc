@@ -1,7 +1,7 @@
 // Law: what compare() calls equal by rules that need two values at once has equal values: multiples
 // of an angle, comparisons of which one holds, symmetric sums, functions of equal arguments, terms
-// under one sum, numbers in digits, rolled indices. Each is written in two ways; half of the time
-// one number of the second is changed.
+// under one sum, numbers in digits, rolled indices, blocks. Each is written in two ways; half of
+// the time one number of the second is changed.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -236,8 +236,17 @@ Trial rolled(Draw& d) {
                  !d.changed);
 }
 
+/// The number of the indices in the block of w, which is the length of a block if all are whole.
+Trial length_of_a_block(Draw& d) {
+  const Nf K = d.a.size("K"), s = d.a.size("s");
+  if (!d.changed) d.a.declare_range(d.a.div(K, s));
+  const Var v = d.a.fresh(K, "v"), w = d.a.fresh(K, "w");
+  const auto block = [&](Var index) { return d.a.floordiv(d.a.var(index), s); };
+  return d.trial(d.a.sum({v}, d.a.eq0(d.a.sub(block(v), block(w)))), s, !d.changed);
+}
+
 Trial try_pair(laws::Dice dice, Fault fault) {
-  const auto rule = dice.below(15);
+  const auto rule = dice.below(16);
   const int limit = rule >= 4 || dice.below(2) ? 24 : 1;
   Draw d(std::move(dice), limit, fault);
   if (rule > 6)
@@ -248,7 +257,8 @@ Trial try_pair(laws::Dice dice, Fault fault) {
            : rule == 11 ? zero_of_a_power(d)
            : rule == 12 ? entry_of_a_count(d)
            : rule == 13 ? order_of_digits(d)
-                        : rolled(d);
+           : rule == 14 ? rolled(d)
+                        : length_of_a_block(d);
   return rule == 0   ? multiple(d)
          : rule == 1 ? sum_of_angles(d)
          : rule == 2 ? covering(d)
