@@ -50,7 +50,7 @@ std::optional<Engine::Turn> Engine::turn(AtomId a) {
   if (!is_op(a, Op::floor)) return std::nullopt;
   const auto of = quotient_of_integers(inner(a));
   if (!of) return std::nullopt;
-  const auto [i, n] = *of;
+  const Nf i = of->numerator, n = of->denominator;
   const bool any = fault == Fault::one_turn;
   const auto at_most = [&](Rational turns) { return any || at_least(sub(scale(n, turns), i), 1); };
   const auto value = [&](bool one_turn, Rational turns) {
