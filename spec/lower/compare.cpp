@@ -710,7 +710,7 @@ struct Comparer {
       orders = split->orders;
       Comparer again{split->program, plan, model, options, ids, {}, {}};
       again.open.assign(open.size(), true);
-      if (!again.shown() || !again.report.equal) continue;
+      if (!again.shown() || !again.report.equal || !again.report.impossible.empty()) continue;
       report = std::move(again.report);
       report.closed_by += ", loops in parts";
       return true;

@@ -148,8 +148,11 @@ LoopText rescaled(Context& c, const LoopText& text, const Rescaling& rescaling) 
   result.step_with = {};
   result.step = [&c, text, rescaling](const std::vector<TensorExpr>& carries) {
     const std::vector<TensorExpr> own = scaled(c, text, rescaling, carries, true);
+    auto& obligations = c.a.engine().obligations;
+    const size_t known = obligations.size();
     const std::optional<Iteration> any = for_any_next(c, text, rescaling, own);
     Iteration step = text.step(own);
+    obligations.resize(known);  // what the step needs was noted of its own carries
     step.next = scaled(c, text, rescaling, step.next, false);
     if (any) take_those_of(c, *any, step);
     return step;
