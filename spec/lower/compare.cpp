@@ -141,8 +141,9 @@ bool is_never_positive(Algebra& a, Nf e) {
   return a.known_nonnegative(a.neg(e)) || (alone && g.negative_where_defined(*alone));
 }
 
-/// Of the carries of loops, with their names in the file: what must hold in each step.
-std::string in_each_step(const std::string& text, const Lowered& side) {
+/// Of the carries of loops, with their names in the file: what must hold in each step, or in those
+/// that take a branch.
+std::string in_each_step(const std::string& text, const Lowered& side, bool in_branches) {
   std::string shown = text;
   std::set<std::string> over;
   for (const Loop& loop : side.loops) {
@@ -155,7 +156,7 @@ std::string in_each_step(const std::string& text, const Lowered& side) {
     ring.leaves.push_back(leaf), ring.carries.push_back(name);
   std::string named = with_names(shown, ring);
   if (named != shown) over.insert(" in each step of the ring");
-  for (const std::string& each : over) named += each;
+  for (const std::string& each : over) named += each + (in_branches ? " that needs it" : "");
   return named;
 }
 
@@ -199,6 +200,11 @@ class Excuses {
            std::any_of(found->second.begin(), found->second.end(), [&](const Need* need) {
              return need->where.empty() && (!need->result || *need->result == result);
            });
+  }
+
+  /// Whether the plan needs it for the result only where it takes some branch.
+  bool in_branches(const Obligation& o, size_t result) const {
+    return of_plan_.contains(key(o)) && !anywhere(o, result);
   }
 
   Obligations missing(size_t result) {
@@ -395,7 +401,7 @@ struct Comparer {
     for (size_t i = 0; i < asked.size(); ++i)
       if (asked[i])
         for (const Obligation& o : excuses.missing(i)) {
-          const std::string text = in_each_step(text_of(a, o), left);
+          const std::string text = in_each_step(text_of(a, o), left, excuses.in_branches(o, i));
           add(report.assumptions, text);
           if (const auto* operand = excuses.operand(o); operand && is_shortened(text))
             report.shortened.try_emplace(text, Shortened{*operand, sign_of(o)});
