@@ -105,8 +105,8 @@ Trial function_of_equals(Draw& d) {
   const Nf one = d.a.div(x, d.a.add(x, z));
   const Nf two = d.a.sub(d.a.number(1), d.a.div(z, d.a.add(x, d.a.mul(k, z))));
   const bool operators = d.below(2) == 1;
-  const auto of = [&](Nf e) {
-    return operators ? d.a.opaque("op", {{{u}, e}}, {d.a.number(0)}) : d.a.apply(Fn::sigmoid, e);
+  const auto of = [&, over = u](Nf e) {
+    return operators ? d.a.opaque("op", {{{over}, e}}, {d.a.number(0)}) : d.a.apply(Fn::sigmoid, e);
   };
   return d.trial(d.a.mul(y, of(one)), d.a.mul(y, of(two)), !d.changed);
 }
