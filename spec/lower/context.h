@@ -217,6 +217,7 @@ class Context {
   size_t callee(size_t function) const;  ///< the function itself, or the model that replaces it
 
  private:
+  int required_numbers_ = 0;  ///< requirements that a size is at least a number
   /// A branch of a frame; its condition may not be lowered yet.
   struct Branch {
     const Frame* frame;

@@ -322,8 +322,10 @@ void Context::require(const ir::Arith& condition, const Frame* frame) {
     if (!declare(left, op, right)) return;
     const bool greater = op[0] == '>';
     const ir::Arith &more = condition.args.at(greater ? 0 : 1), &less = condition.args.at(greater);
+    constexpr int most_numbers = 64;  // each is compared with those before it
     const bool bounds = more.kind == ir::Arith::Kind::size &&
-                        (less.kind == more.kind || less.kind == ir::Arith::Kind::number);
+                        (less.kind == more.kind || (less.kind == ir::Arith::Kind::number &&
+                                                    ++required_numbers_ <= most_numbers));
     if (frame == nullptr && bounds) declare_gap(left, op, right);
   } else if (op == "==" && condition.args.at(0).text == "%" &&
              condition.args.at(0).args.size() == 2) {
