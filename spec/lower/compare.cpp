@@ -645,7 +645,9 @@ struct Comparer {
   /// For a long program of steps that are the same on both sides: what is made of a value that
   /// both have is compared for any value in its place.
   bool shown_with_cuts() {
+    constexpr size_t most_values = 2000;  // pairs of them are compared
     if (gradient() || claimant().after || !report.budget_ended) return false;
+    if (claimant().values.size() > most_values) return false;
     long steps = 2 * budget(1).steps;
     for (const Shared which : {Shared::named, Shared::all})
       for (const int limit : {1, 24}) {
