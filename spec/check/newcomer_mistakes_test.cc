@@ -377,6 +377,24 @@ TEST(NewcomerMistakes, TheDimOfAnOrderStandsAfterASemicolon) {
         "E0305", "`N; N`");
 }
 
+TEST(NewcomerMistakes, AnUnknownDimOfAnOrderIsCorrected) {
+  expect_fix(
+      "mesh d\ndim Batch L\nfn f(x: f32[Batch L]) -> f32[Batch L] { return cumsum(\"Batch L; L\", "
+      "x) "
+      "}\nplan p implements f(x: f32[Batch L]) -> f32[Batch L] { return cumsum(\"Bathc L; L\", x) "
+      "}\n",
+      "E0101", "`Batch`");
+}
+
+TEST(NewcomerMistakes, AnOrderWithoutAPatternIsToldSo) {
+  for (const std::string call : {"cumsum(x * x)", "argsort(exp(x))"}) {
+    const auto errors =
+        errors_of("mesh d\ndim B L\nfn f(x: f32[B L]) -> f32[B L] { return " + call + " }\n");
+    ASSERT_FALSE(errors.empty()) << call;
+    EXPECT_EQ(errors[0].code, "E0103") << call;
+  }
+}
+
 TEST(NewcomerMistakes, TheGreaterOfTwoValuesIsNoReduction) {
   for (const std::string name : {"max", "min"})
     expect_fix("mesh d\ndim B\nfn f(x: f32[B]) -> f32[B] { return " + name +

@@ -76,8 +76,10 @@ std::vector<Values> reversed(Body& body, const CallSite& site) {
                            read->ranges))};
 }
 
-/// `N; N` for `N` and `[N]`, `B N; N` for `B [N]`: the dim to work on is in brackets, or alone.
-std::vector<Fix> dim_after_semicolon(const Body& body, const CallSite& site) {
+/// A fix of the last error, if it has none of its own: `N; N` for `N` and `[N]`, `B N; N` for
+/// `B [N]`, where the dim to work on is in brackets, or alone.
+void advise_semicolon(Body& body, const CallSite& site) {
+  Diagnostic& error = body.world.diagnostics.back();
   std::string text(body.world.sources.text(site.pattern_range));
   const size_t open = text.find('['), close = text.find(']');
   std::string dim = text;
@@ -85,13 +87,14 @@ std::vector<Fix> dim_after_semicolon(const Body& body, const CallSite& site) {
     dim = text.substr(open + 1, close - open - 1);
     text = text.substr(0, open) + dim + text.substr(close + 1);
   }
-  if (dim.empty() || dim.find_first_of(" ;[]>") != dim.npos || text.find(';') != text.npos)
-    return {};
+  if (error.code != "E0305" || !error.fixes.empty() || dim.empty() ||
+      dim.find_first_of(" ;[]>") != dim.npos || text.find(';') != text.npos)
+    return;
   text += "; " + dim.substr(0, dim.find('/'));
-  return {{"the dim it works on stands after `;`: `" + text + "`",
-           {{site.pattern_range, text}},
-           false,
-           ""}};
+  error.fixes = {{"the dim it works on stands after `;`: `" + text + "`",
+                  {{site.pattern_range, text}},
+                  false,
+                  ""}};
 }
 
 std::vector<Values> ordered(Body& body, const CallSite& site) {
@@ -100,8 +103,9 @@ std::vector<Values> ordered(Body& body, const CallSite& site) {
   const size_t errors = body.world.errors();
   auto read = read_pattern(body, site, 1, Right::none);
   if (!read) {
-    if (body.world.errors() > errors)
-      body.world.diagnostics.back().fixes = dim_after_semicolon(body, site);
+    const bool bracketed =
+        site.has_pattern && body.world.sources.text(site.pattern_range).find('[') != Name::npos;
+    if (bracketed && body.world.errors() > errors) advise_semicolon(body, site);
     return unknown_result();
   }
   read->pattern.right = read->pattern.left[0];
@@ -111,7 +115,7 @@ std::vector<Values> ordered(Body& body, const CallSite& site) {
   const Type type = body.type(read->operands[0]);
   if (!dim) {
     dims_error(body, site, *read, "after `;` stands the one dim it works on");
-    body.world.diagnostics.back().fixes = dim_after_semicolon(body, site);
+    advise_semicolon(body, site);
     return unknown_result();
   }
   if (!is_float(type.dtype) && !is_integer(type.dtype)) {
