@@ -37,11 +37,6 @@ bool has_blocks(Engine& g, const Blocks& of) {
          (g.integer(count) || g.fault == Fault::part_of_a_block) && g.positive(of.length);
 }
 
-bool can_be_opened(Op op) {
-  return op != Op::leaf && op != Op::symbol && op != Op::iota && op != Op::lambda &&
-         op != Op::sealed;
-}
-
 /// An index of which a floor has the block: v of floor(v / s).
 std::optional<Blocks> blocks_of_floor(Engine& g, AtomId floor, const VarSet& of) {
   for (const Term& t : Poly(g.terms(g.inner(floor))))
@@ -90,7 +85,7 @@ struct Search {
     if (atom.kind == AtomKind::le0 && !free) found = blocks_of_place(g, atom.args[0], of);
     for (Nf arg : atom.args)
       if (!found) found = in(arg);
-    if (!found && free && atom.kind == AtomKind::app && can_be_opened(g.tensors[atom.ref].op))
+    if (!found && free && atom.kind == AtomKind::app && can_be_rebuilt(g.tensors[atom.ref].op))
       found = in(g.open(atom.ref, atom.args, of, nullptr));
     return found;
   }

@@ -40,13 +40,9 @@ class Deep {
   std::unordered_map<uint32_t, bool> seen_;
 };
 
-/// Whether `rebuild` can make the tensor again from its body.
 bool can_be_rebuilt(const Engine& g, AtomId id) {
   const Atom& atom = g.atoms[id];
-  if (atom.kind != AtomKind::app) return false;
-  const Op op = g.tensors[atom.ref].op;
-  return op != Op::leaf && op != Op::iota && op != Op::symbol && op != Op::lambda &&
-         op != Op::sealed;
+  return atom.kind == AtomKind::app && algebra::can_be_rebuilt(g.tensors[atom.ref].op);
 }
 
 Nf opened(Engine& g, AtomId id, const VarSet& avoid, VarSet* binders) {

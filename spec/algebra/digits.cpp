@@ -39,8 +39,6 @@ void linear_pairs(Engine& g, Nf term, Pairs& out) {
     }
 }
 
-bool is_leaf(Op op) { return op == Op::leaf || op == Op::symbol || op == Op::iota; }
-
 VarId as_var(const Engine& g, Nf e) {
   const Poly& p = g.terms(e);
   if (p.size() != 1 || g.factors(p[0].mono).size() != 1) return UINT32_MAX;

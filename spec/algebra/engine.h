@@ -47,6 +47,12 @@ enum class Op : uint8_t {
 /// The printed name; empty if it has none.
 const char* name_of(Op op);
 
+/// Whether a tensor of this kind has no body.
+inline bool is_leaf(Op op) { return op == Op::leaf || op == Op::symbol || op == Op::iota; }
+
+/// Whether `Engine::rebuild` can make one again from its body.
+inline bool can_be_rebuilt(Op op) { return !is_leaf(op) && op != Op::lambda && op != Op::sealed; }
+
 enum class AtomKind : uint8_t { size, prime, var, app, eq0, le0 };
 
 struct Atom {
@@ -509,11 +515,14 @@ struct Engine {
   // permutation.cpp
   bool orders = false;                              ///< some term has an argsort
   std::unordered_map<TensorId, TensorId> inverses;  ///< of permutations, both ways
+  TensorId inverse(TensorId order, Nf count, const std::string& key);
   TensorId inverse_of(TensorId order, int copy);
   TensorId place_among(TensorId order, Nf count);
   bool is_order(AtomId a, const std::string& name) const;
   bool orders_at(AtomId a, const std::string& name, VarId v);
   std::vector<AtomId> orders_of(Nf e, const char* name, VarId v);
+  /// The row of an order: its entry at the variables that are added to `index`.
+  std::optional<Nf> row_of(const std::vector<Nf>& args, VarSet* index);
   bool permutes(AtomId a, VarId v);
   std::optional<Nf> there_and_back(TensorId id, const std::vector<Nf>& args);
   std::optional<Nf> order_of_order(TensorId id, const std::vector<Nf>& args);

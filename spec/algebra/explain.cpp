@@ -38,7 +38,7 @@ struct Explainer {
     if (a.kind == AtomKind::le0) ++out["[.. <= 0]"];
     if (a.kind != AtomKind::app) return;
     const TensorInfo& t = g.tensors[a.ref];
-    if (t.op == Op::leaf || t.op == Op::symbol || t.op == Op::iota)
+    if (is_leaf(t.op))
       ++out[name_of_token(t)];
     else
       collect(Nf(t.body), out);
@@ -246,7 +246,7 @@ struct Explainer {
       d.text = "inside tanh: " + d.text, d.kind = Difference::inside;
       return d;
     }
-    if (p.op == Op::leaf || p.op == Op::symbol || p.op == Op::iota) {
+    if (is_leaf(p.op)) {
       if (p.name != m.name && (is_loop(p) || is_loop(m)))
         return Difference{Difference::operand,
                           s == t ? "the results of two loops differ" : s + " instead of " + t,

@@ -50,7 +50,7 @@ std::optional<Nf> Engine::entry_by_cases(const Factor& f, const std::vector<Atom
   if (entry.kind != AtomKind::app || f.exponent.sign() < 0 || done.size() == most)
     return std::nullopt;
   const Op op = tensors[entry.ref].op;
-  if (op != Op::leaf && op != Op::symbol && op != Op::iota) return std::nullopt;
+  if (!is_leaf(op)) return std::nullopt;
   const auto found = first_case(*this, entry.args, done);
   if (!found) return std::nullopt;
   std::vector<AtomId> all = done;

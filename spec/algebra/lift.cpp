@@ -67,7 +67,7 @@ std::vector<Nf> Engine::least_arguments(TensorId id, std::vector<Nf> args) const
 /// Otherwise it is opened and rebuilt, so that D(j,j) equals a tensor built directly.
 Nf Engine::app(TensorId id, std::vector<Nf> args) {
   const Op op = tensors[id].op;
-  if (op == Op::leaf || op == Op::symbol || op == Op::iota) {
+  if (is_leaf(op)) {
     for (Nf& arg : args) arg = strip_iota(arg);
     if (op == Op::symbol)
       if (const auto known = of_permutation(id, args)) return *known;

@@ -145,8 +145,9 @@ bool Engine::is_entry_of(AtomId maximum, Nf entry) {
           at && at->size() == binders.size() && substitute(body, *at) == entry)
         return true;
   // An entry on the diagonal, as sum_d x[n, d] y[n, d], is made anew: it is no entry of a tensor.
+  if (binders.size() != 1) return false;
   for (VarId v : free_of(entry))
-    if (binders.size() == 1 && vars[v].range == vars[binders[0]].range &&
+    if (vars[v].range == vars[binders[0]].range &&
         substitute(body, {{binders[0], var(v)}}) == entry)
       return true;
   return false;

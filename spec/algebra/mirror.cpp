@@ -50,7 +50,7 @@ Engine::Reads Engine::reads(Nf e, VarId v) {
       if (atom.kind == AtomKind::le0 || atom.kind == AtomKind::eq0) compared(atom.args[0], v, &all);
       if (atom.kind != AtomKind::app) continue;
       const TensorInfo& tensor = tensors[atom.ref];
-      const bool opens = tensor.op != Op::leaf && tensor.op != Op::symbol && tensor.op != Op::iota;
+      const bool opens = !is_leaf(tensor.op);
       for (size_t i = 0; i < atom.args.size(); ++i) {
         const Nf index = atom.args[i];
         if (!mentions(index, v)) continue;

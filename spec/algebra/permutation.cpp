@@ -25,8 +25,7 @@ class Found {
     if (g_.orders_at(a, name_, v_)) all.push_back(a);
     for (Nf part : std::vector<Nf>(g_.atoms[a].args)) read(part, depth);
     const TensorInfo* t = g_.derived(a);
-    if (t && t->op != Op::leaf && t->op != Op::symbol && t->op != Op::iota && t->binders.empty())
-      read(g_.inner(a), depth);
+    if (t && !is_leaf(t->op) && t->binders.empty()) read(g_.inner(a), depth);
   }
 
   Engine& g_;
@@ -42,16 +41,29 @@ std::vector<AtomId> Engine::orders_of(Nf e, const char* name, VarId v) {
   return found.all;
 }
 
+std::optional<Nf> Engine::row_of(const std::vector<Nf>& args, VarSet* index) {
+  const auto row = single_atom(args[0]);
+  if (!row || !is_op(*row, Op::lambda)) return std::nullopt;
+  const Atom lambda = atoms[*row];
+  return open(lambda.ref, lambda.args, free_of(args[0]), index);
+}
+
+TensorId Engine::inverse(TensorId order, Nf count, const std::string& key) {
+  TensorInfo t;
+  t.op = Op::symbol, t.name = tensors[order].name + "^-1", t.facts = tensors[order].facts;
+  t.facts.below = count;
+  const TensorId id = tensor(std::move(t), key + " of " + std::to_string(order));
+  inverses[id] = order;
+  return id;
+}
+
 /// The tensor that holds the place of each index in the order of a row: places[order[i]] = i. All
 /// copies are the same tensor under different names.
 TensorId Engine::inverse_of(TensorId order, int copy) {
   if (const auto known = inverses.find(order); known != inverses.end() && copy == 0)
     return known->second;
-  TensorInfo t;
-  t.op = Op::symbol, t.name = tensors[order].name + "^-1", t.facts = tensors[order].facts;
-  const std::string key = "inverse " + std::to_string(copy) + " of " + std::to_string(order);
-  const TensorId id = tensor(std::move(t), key);
-  inverses[id] = order;
+  const Nf count = tensors[order].facts.below.value();
+  const TensorId id = inverse(order, count, "inverse " + std::to_string(copy));
   if (copy == 0) inverses[order] = id;
   return id;
 }
@@ -59,13 +71,7 @@ TensorId Engine::inverse_of(TensorId order, int copy) {
 /// The same among the first `count`, for an order that is read only at indices that are among
 /// these.
 TensorId Engine::place_among(TensorId order, Nf count) {
-  TensorInfo t;
-  t.op = Op::symbol, t.name = tensors[order].name + "^-1", t.facts = tensors[order].facts;
-  t.facts.below = count;
-  const std::string key = std::to_string(count.id) + " first of " + std::to_string(order);
-  const TensorId id = tensor(std::move(t), key);
-  inverses[id] = order;
-  return id;
+  return inverse(order, count, "place among " + std::to_string(count.id));
 }
 
 bool Engine::is_order(AtomId a, const std::string& name) const {
@@ -105,15 +111,13 @@ std::optional<Nf> Engine::there_and_back(TensorId id, const std::vector<Nf>& arg
 /// The order of a permutation is its inverse.
 std::optional<Nf> Engine::order_of_order(TensorId id, const std::vector<Nf>& args) {
   if (tensors[id].name != "argsort") return std::nullopt;
-  const auto row = single_atom(args[0]);
-  if (!row || !is_op(*row, Op::lambda)) return std::nullopt;
-  const Atom lambda = atoms[*row];
   VarSet digits;
-  const Nf body = open(lambda.ref, lambda.args, free_of(args[0]), &digits);
+  const auto row = row_of(args, &digits);
+  if (!row) return std::nullopt;
   Nf index = zero, size = one;
   for (VarId v : digits)
     index = add(mul(index, vars[v].range), var(v)), size = mul(size, vars[v].range);
-  const auto only = single_atom(body);
+  const auto only = single_atom(*row);
   if (!only || !(is_order(*only, "argsort") || is_order(*only, "argsort^-1"))) return std::nullopt;
   const Atom inside = atoms[*only];
   if (inside.args[1] != index || mentions_any(free_of(inside.args[0]), digits) ||

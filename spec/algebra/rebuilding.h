@@ -74,7 +74,7 @@ struct Rebuilding {
     const Op op = g.tensors[tensor].op;
     if (const auto found = names.find(tensor); found != names.end())
       return g.app(found->second, std::move(args));
-    const bool derived = op != Op::leaf && op != Op::symbol && op != Op::iota;
+    const bool derived = !is_leaf(op);
     const bool again = op == Op::sum && other_sum;
     if (derived && (again || !(body(tensor) == g.tensors[tensor].body)))
       return at(of_tensor(tensor), tensor, args);

@@ -156,8 +156,7 @@ std::string Engine::show_atom(AtomId id, int depth, const Names& names) {
     return depth <= 0 ? "tanh(..)" : "tanh(" + show(a.args[0], depth - 1, names) + ")";
   if (t.op == Op::symbol && t.name.starts_with("scan@")) return show_scan(a, t, depth, names);
   if (shows_as_sum(id)) return "(" + show(a.args[0], depth, names) + ")";
-  if (t.op == Op::leaf || t.op == Op::symbol || t.op == Op::iota)
-    return show_named(a, t, depth, names);
+  if (is_leaf(t.op)) return show_named(a, t, depth, names);
   if (t.op == Op::sealed) ++depth;  // the sealed term is printed in its place, not as a function
   if (depth <= 0) return std::string(name_of(t.op)) + "(..)";
   Names inside;

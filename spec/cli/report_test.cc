@@ -269,14 +269,17 @@ TEST(Sizes, RequirementsAreEvaluated) {
   EXPECT_EQ(found[1].details[0], "sizes: F=2, t=4");
 }
 
+CheckedProgram checked_text(const std::string& text) {
+  Sources sources;
+  return check(sources, "f.shard", [&](const std::string&) { return std::optional(text); });
+}
+
 TEST(Sizes, WhatIsAssumedOfIndicesIsTriedAtAllOfThem) {
   const std::string text =
       "mesh d\ndim B N\nfn f(x: f32[B N]) -> f32[B N] { return x }\n"
       "plan p implements f(x: f32[B/d N]) -> f32[B/d N] {\n"
       "    k = f32(expand(\"N -> B/d N\", iota(\"N\") - 7))\n    return x * k / k\n}\n";
-  Sources sources;
-  const CheckedProgram checked =
-      check(sources, "f.shard", [&](const std::string&) { return std::optional(text); });
+  const CheckedProgram checked = checked_text(text);
   EXPECT_TRUE(misfits(checked, {{"d", 2}, {"B", 2}, {"N", 7}}).empty());
   const auto found = misfits(checked, {{"d", 2}, {"B", 2}, {"N", 8}});
   ASSERT_EQ(found.size(), 1u);
@@ -289,9 +292,7 @@ TEST(Sizes, ADimMadeOfOthersHasASize) {
       "mesh t\ndim B D\ndim h = |D| / 2\ndim k = |h| - 1\n"
       "fn f(x: f32[B h], y: f32[k]) -> f32[B h] { return x }\n"
       "plan p implements f(x: f32[B/t h], y: f32[k]) -> f32[B/t h] { return x }\n";
-  Sources sources;
-  const CheckedProgram checked =
-      check(sources, "f.shard", [&](const std::string&) { return std::optional(text); });
+  const CheckedProgram checked = checked_text(text);
   EXPECT_TRUE(misfits(checked, {{"t", 2}, {"B", 2}, {"D", 4}}).empty());
   EXPECT_TRUE(misfits(checked, {{"t", 2}, {"B", 2}}).empty());
   const auto fraction = misfits(checked, {{"t", 2}, {"B", 2}, {"D", 5}});
@@ -310,9 +311,7 @@ TEST(Sizes, TheDimsOfALibrarysBodyHaveSizes) {
       "mesh t\ndim B S D\n"
       "plan p(x: f32[B/t S D]) -> f32[B/t S D] {\n"
       "    return rope(\"B/t S D; S D\", x, iota(\"S\"))\n}\n";
-  Sources sources;
-  const CheckedProgram checked =
-      check(sources, "f.shard", [&](const std::string&) { return std::optional(text); });
+  const CheckedProgram checked = checked_text(text);
   EXPECT_TRUE(misfits(checked, {{"t", 2}, {"B", 2}, {"S", 2}, {"D", 4}}).empty());
   const auto found = misfits(checked, {{"t", 2}, {"B", 2}, {"S", 2}, {"D", 3}});
   ASSERT_EQ(found.size(), 1u);
@@ -321,9 +320,7 @@ TEST(Sizes, TheDimsOfALibrarysBodyHaveSizes) {
 
 TEST(Sizes, RequirementsOfGroupsAndAliasesAreEvaluated) {
   const std::string text = "dim B C J\ndim G = (C J)\ndim Y = B\nrequire |Y| < |G|\n";
-  Sources sources;
-  const CheckedProgram checked =
-      check(sources, "f.shard", [&](const std::string&) { return std::optional(text); });
+  const CheckedProgram checked = checked_text(text);
   EXPECT_TRUE(misfits(checked, {{"B", 3}, {"C", 2}, {"J", 2}}).empty());
   const auto found = misfits(checked, {{"B", 4}, {"C", 2}, {"J", 2}});
   ASSERT_EQ(found.size(), 1u);

@@ -1,6 +1,7 @@
 #pragma once
 // State that every op's lowering uses: the algebra, the index variables of dims, and the values of
 // the current function.
+#include <array>
 #include <map>
 #include <memory>
 #include <set>
@@ -162,6 +163,8 @@ class Context {
   }
   /// Assumes l op r, called `text`; if both sides depend on sizes only, as a condition on them.
   void assume(const std::string& text, Nf left, const std::string& op, Nf right);  ///< number.cpp
+  /// e where each of its indices is the first, and where each is the last. number.cpp
+  std::array<Nf, 2> at_ends(Nf e);
   /// Assumes that a value is a whole number.
   void assume_whole(const std::string& text, Nf value);  ///< number.cpp
   std::vector<std::string> assumptions;

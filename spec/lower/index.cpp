@@ -10,17 +10,11 @@ namespace {
 /// The id is out of range at the first or the last index, whatever the sizes.
 bool leaves_somewhere(Context& c, Nf ids, Nf size) {
   const Nf zero = c.a.number(0), one = c.a.number(1);
-  std::vector<std::pair<algebra::Var, Nf>> first, last;
-  for (algebra::Var v : c.a.variables(ids)) {
-    first.push_back({v, zero});
-    last.push_back({v, c.a.sub(c.a.range(v), one)});
-  }
-  for (const auto& ends : {first, last}) {
-    const Nf id = c.a.substitute(ids, ends);
-    if (c.a.le0(c.a.neg(id)) == zero || c.a.le0(c.a.add(c.a.sub(id, size), one)) == zero)
-      return true;
-  }
-  return false;
+  const auto leaves = [&](Nf id) {
+    return c.a.le0(c.a.neg(id)) == zero || c.a.le0(c.a.add(c.a.sub(id, size), one)) == zero;
+  };
+  const std::array<Nf, 2> ends = c.at_ends(ids);
+  return std::any_of(ends.begin(), ends.end(), leaves);
 }
 
 /// The id as a term, which plan and model print alike; its source text if the term is long.

@@ -232,20 +232,20 @@ std::optional<ir::OfIndices> indices_alone(algebra::Algebra& a, const std::strin
   return found;
 }
 
-/// Whether left <= right does not hold at the first or the last index, whatever the sizes.
-static bool fails_at_an_end(algebra::Algebra& a, Nf left, Nf right) {
-  const Nf gap = a.sub(left, right), one = a.number(1);
+std::array<Nf, 2> Context::at_ends(Nf e) {
   std::vector<std::pair<Var, Nf>> first, last;
-  for (Var v : a.variables(gap)) {
+  for (Var v : a.variables(e)) {
     first.push_back({v, a.number(0)});
-    last.push_back({v, a.sub(a.range(v), one)});
+    last.push_back({v, a.sub(a.range(v), a.number(1))});
   }
-  return !first.empty() &&
-         (a.known_positive(a.substitute(gap, first)) || a.known_positive(a.substitute(gap, last)));
+  return {a.substitute(e, first), a.substitute(e, last)};
 }
 
 void Context::assume(const std::string& text, Nf left, const std::string& op, Nf right) {
-  if (!quiet() && op == "<=" && fails_at_an_end(a, left, right)) never(text);
+  if (const Nf gap = a.sub(left, right); !quiet() && op == "<=" && !a.variables(gap).empty()) {
+    const std::array<Nf, 2> ends = at_ends(gap);
+    if (a.known_positive(ends[0]) || a.known_positive(ends[1])) never(text);
+  }
   auto l = sizes_alone(a, left), r = sizes_alone(a, right);
   if (!quiet() && (!l || !r))
     if (auto condition = indices_alone(a, text, a.sub(left, right), op))

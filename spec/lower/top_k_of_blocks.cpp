@@ -4,33 +4,15 @@
 
 namespace shardproof::lower {
 
-namespace {
-
-using algebra::AtomId;
-
-/// The row of which `order` is the order, as a function of `index`.
-struct Row {
-  Vars index;
-  Nf entry;
-};
-
-std::optional<Row> row_of(algebra::Engine& g, AtomId order) {
-  const auto lambda = g.single_atom(g.atoms[order].args[0]);
-  if (!lambda || !g.is_op(*lambda, algebra::Op::lambda)) return std::nullopt;
-  const algebra::Atom atom = g.atoms[*lambda];
+/// The row of which `order` is the order.
+static std::optional<TensorExpr> row_of(algebra::Engine& g, algebra::AtomId order) {
   algebra::VarSet index;
-  Row row{{}, g.open(atom.ref, atom.args, g.free_of(g.atoms[order].args[0]), &index)};
+  const auto entry = g.row_of(g.atoms[order].args, &index);
+  if (!entry) return std::nullopt;
+  TensorExpr row{{}, *entry};
   for (algebra::VarId v : index) row.index.push_back({v});
   return row;
 }
-
-std::vector<std::pair<Var, Nf>> at(const Vars& vars, const std::vector<Nf>& terms) {
-  std::vector<std::pair<Var, Nf>> map;
-  for (size_t i = 0; i < vars.size(); ++i) map.push_back({vars[i], terms[i]});
-  return map;
-}
-
-}  // namespace
 
 /// For x = y[blocks, order(blocks)[i]], where `order` is that of the block's entries: one of the
 /// first k of x is at the place in its block of that of the first k of y. Ties too: in both, the
@@ -42,21 +24,21 @@ std::optional<Nf> top_k_of_blocks(Context& c, Nf x, const Vars& over, Nf rank, N
   const Vars blocks(over.begin(), over.end() - 1);
   const Nf kept = c.a.range(last), sorted = same_order(c.a, over, x);
   if (!c.a.known_nonnegative(c.a.sub(kept, k))) return std::nullopt;
-  for (AtomId order : g.orders_of(sorted, "top_k", last.id)) {
+  for (algebra::AtomId order : g.orders_of(sorted, "top_k", last.id)) {
     const auto row = row_of(g, order);
     if (!row) continue;
-    const Nf in_block = g.of_atom(order);
-    if (c.a.substitute(row->entry, at(row->index, c.split(in_block, row->index))) != sorted)
-      continue;
+    if (c.at(*row, c.split(g.of_atom(order), row->index)) != sorted) continue;
     Vars all = blocks;
     all.insert(all.end(), row->index.begin(), row->index.end());
-    std::vector<Nf> found = c.split(top_k(c, row->entry, all, rank), all);
+    const std::vector<Nf> found = c.split(top_k(c, row->body, all, rank), all);
     Nf place = c.a.number(0), block = place;
     for (size_t i = 0; i < all.size(); ++i) {
       Nf& digits = i < blocks.size() ? block : place;
       digits = c.a.add(c.a.mul(digits, c.a.range(all[i])), found[i]);
     }
-    const Nf own = c.a.substitute(g.atoms[order].args[0], at(blocks, found));
+    const auto own_block = found.begin() + static_cast<std::ptrdiff_t>(blocks.size());
+    const Nf own =
+        c.at({blocks, g.atoms[order].args[0]}, std::vector<Nf>(found.begin(), own_block));
     place = g.app(g.place_among(g.atoms[order].ref, kept), {own, place});
     return c.a.add(c.a.mul(block, kept), place);
   }

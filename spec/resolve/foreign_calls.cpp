@@ -15,6 +15,11 @@ bool is_one_of(const Name& name, std::initializer_list<const char*> names) {
   return std::any_of(names.begin(), names.end(), [&](const char* each) { return name == each; });
 }
 
+/// The name of an argument, `axis` of `axis=0`; empty for one without.
+Name keyword(const syntax::Expr& call, size_t i) {
+  return i < call.arg_names.size() ? call.arg_names[i] : "";
+}
+
 class ForeignCall {
  public:
   ForeignCall(const Body& body, const syntax::Expr& call) : body_(body), call_(call) {}
@@ -55,7 +60,7 @@ class ForeignCall {
 
   /// `max(x, 0)` and `max(x, y)`, but not `max(x, -1)` and `x.max(0)`, which name a dim.
   bool compares() const {
-    return call_.names.empty() && call_.args.size() == 2 && call_.arg_names.at(1).empty() &&
+    return call_.names.empty() && call_.args.size() == 2 && keyword(call_, 1).empty() &&
            (call_.args[1].kind == syntax::Expr::Kind::number ||
             call_.args[1].kind == syntax::Expr::Kind::name);
   }
@@ -319,7 +324,7 @@ class ForeignCall {
   std::optional<std::vector<bool>> kept_dims(const Stated& stated) const {
     std::vector<bool> kept(stated.dims.size(), false);
     for (size_t i = 1; i < call_.args.size(); ++i) {
-      const Name name = i < call_.arg_names.size() ? call_.arg_names[i] : "";
+      const Name name = keyword(call_, i);
       if (is_one_of(name, {"keepdim", "keepdims"})) continue;
       if (!is_one_of(name, {"", "axis", "dim"})) return std::nullopt;
       const auto at = position(call_.args[i], kept.size());
@@ -361,7 +366,7 @@ std::vector<Fix> by_its_name(const Body& body, const syntax::Expr& call) {
   }
   std::string text;
   for (size_t i = 0; i < call.args.size(); ++i) {
-    const Name name = i < call.arg_names.size() ? call.arg_names[i] : "";
+    const Name name = keyword(call, i);
     text += (text.empty() ? "" : ", ") + (name.empty() ? "" : name + "=") +
             std::string(body.world.sources.text(call.args[i].range));
   }
@@ -371,7 +376,7 @@ std::vector<Fix> by_its_name(const Body& body, const syntax::Expr& call) {
 
 bool names_a_position(const syntax::Expr& call) {
   if (call.args.size() != 2 || call.args[0].kind == syntax::Expr::Kind::string) return false;
-  const Name name = call.arg_names.size() > 1 ? call.arg_names[1] : "";
+  const Name name = keyword(call, 1);
   const syntax::Expr& at = call.args[1];
   const bool number = at.kind == syntax::Expr::Kind::number || at.kind == syntax::Expr::Kind::unary;
   return number && is_one_of(name, {"", "axis", "dim"});
