@@ -1,6 +1,6 @@
 // The sign of polynomials in sizes: each size, and each declared range, is an integer >= 1.
 #include <algorithm>
-#include <map>
+#include <climits>
 
 #include "spec/algebra/engine.h"
 
@@ -8,8 +8,35 @@ namespace shardproof::algebra {
 
 namespace {
 
-using Powers = std::map<uint32_t, int>;    // symbol -> exponent
-using Shape = std::map<Powers, Rational>;  // a Laurent polynomial in symbols >= 1
+using Powers = std::vector<std::pair<uint32_t, int>>;    // symbol and exponent, sorted, none is 0
+using Shape = std::vector<std::pair<Powers, Rational>>;  // a Laurent polynomial in symbols >= 1
+
+int exponent_of(const Powers& powers, uint32_t symbol) {
+  for (const auto& [s, e] : powers)
+    if (s == symbol) return e;
+  return 0;
+}
+
+void multiply(Powers& powers, uint32_t symbol, int exponent) {
+  const auto at = std::lower_bound(powers.begin(), powers.end(), std::pair(symbol, INT_MIN));
+  if (at == powers.end() || at->first != symbol)
+    powers.insert(at, {symbol, exponent});
+  else if ((at->second += exponent) == 0)
+    powers.erase(at);
+}
+
+/// Adds the coefficients of equal powers.
+Shape collected(Shape p) {
+  std::sort(p.begin(), p.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+  Shape out;
+  out.reserve(p.size());
+  for (auto& [powers, coef] : p)
+    if (!out.empty() && out.back().first == powers)
+      out.back().second = out.back().second + coef;
+    else
+      out.emplace_back(std::move(powers), coef);
+  return out;
+}
 
 /// A rewrite of a symbol as a scaled product of powers: A = scale * R * |t| for a declared range R
 /// = A / (scale |t|).
@@ -17,52 +44,42 @@ struct Rule {
   uint32_t symbol;
   Powers powers;
   Rational scale;
+
+  bool changes(const Shape& p) const {
+    return std::any_of(p.begin(), p.end(),
+                       [&](const auto& each) { return exponent_of(each.first, symbol) != 0; });
+  }
 };
 
-Shape rewrite(const Shape& p, const Rule& rule) {
-  Shape out;
-  for (const auto& [powers, coef] : p) {
-    Powers m = powers;
-    Rational c = coef;
-    if (auto it = m.find(rule.symbol); it != m.end()) {
-      int k = it->second;
-      m.erase(it);
-      for (auto [s, e] : rule.powers) {
-        m[s] += e * k;
-        if (m[s] == 0) m.erase(s);
-      }
-      c = c * power_of(rule.scale, k);
-    }
-    out[m] = out[m] + c;
+Shape rewrite(Shape p, const Rule& rule) {
+  for (auto& [powers, coef] : p) {
+    const int k = exponent_of(powers, rule.symbol);
+    if (k == 0) continue;
+    multiply(powers, rule.symbol, -k);
+    for (const auto& [s, e] : rule.powers) multiply(powers, s, e * k);
+    coef = coef * power_of(rule.scale, k);
   }
-  return out;
+  return collected(std::move(p));
+}
+
+/// The symbols in it, sorted.
+std::vector<uint32_t> symbols_of(const Shape& p) {
+  std::vector<uint32_t> symbols;
+  for (const auto& [powers, coef] : p)
+    for (const auto& [s, e] : powers) symbols.push_back(s);
+  std::sort(symbols.begin(), symbols.end());
+  symbols.erase(std::unique(symbols.begin(), symbols.end()), symbols.end());
+  return symbols;
 }
 
 /// Multiplies by positive powers so that exponents are nonnegative, and removes common factors.
-Shape cleared(const Shape& p) {
-  Powers least;
-  for (const auto& [powers, coef] : p)
-    for (auto [s, e] : powers) least[s] = 0;
-  for (auto& [s, low] : least) {
-    bool first = true;
-    for (const auto& [powers, coef] : p) {
-      auto it = powers.find(s);
-      int e = it == powers.end() ? 0 : it->second;
-      low = first ? e : std::min(low, e);
-      first = false;
-    }
+void clear(Shape& p) {
+  for (const uint32_t s : symbols_of(p)) {
+    int least = INT_MAX;
+    for (const auto& [powers, coef] : p) least = std::min(least, exponent_of(powers, s));
+    if (least == 0) continue;
+    for (auto& [powers, coef] : p) multiply(powers, s, -least);
   }
-  Shape out;
-  for (const auto& [powers, coef] : p) {
-    Powers m;
-    for (const auto& [s, low] : least) {
-      auto it = powers.find(s);
-      int e = (it == powers.end() ? 0 : it->second) - low;
-      if (e != 0) m[s] = e;
-    }
-    out[m] = out[m] + coef;
-  }
-  return out;
 }
 
 /// Whether it is >= 0, where that follows from its value at 1 and the signs of its coefficients:
@@ -84,35 +101,27 @@ std::optional<bool> sign_at_ones(const Shape& p) {
 /// Substitutes s = 1 + s' for every symbol s >= 1; nonnegative if all coefficients then are.
 bool shifted_nonnegative(Shape p) {
   if (const auto known = sign_at_ones(p)) return *known;
-  p = cleared(p);
-  std::vector<uint32_t> symbols;
+  clear(p);
   int degree = 0;
   for (const auto& [powers, coef] : p) {
     int d = 0;
-    for (auto [s, e] : powers) symbols.push_back(s), d += e;
+    for (const auto& [s, e] : powers) d += e;
     degree = std::max(degree, d);
   }
   if (degree > 8 || p.size() > 40) return false;
-  for (uint32_t s : symbols) {
-    uint32_t moved = s | 0x80000000u;
+  for (const uint32_t s : symbols_of(p)) {
     Shape out;
-    for (const auto& [powers, coef] : p) {
-      auto it = powers.find(s);
-      if (it == powers.end()) {
-        out[powers] = out[powers] + coef;
-        continue;
-      }
-      Powers m = powers;
-      m.erase(s);
+    for (auto& [powers, coef] : p) {
+      const int k = exponent_of(powers, s);
+      if (k != 0) multiply(powers, s, -k);
       Rational binomial = 1;
-      for (int k = 0; k <= it->second; ++k) {
-        Powers q = m;
-        if (k > 0) q[moved] = k;
-        out[q] = out[q] + coef * binomial;
-        binomial = binomial * Rational(it->second - k) / Rational(k + 1);
+      for (int i = 0; i <= k; ++i) {
+        out.emplace_back(powers, coef * binomial);
+        if (i > 0) multiply(out.back().first, s | 0x80000000u, i);
+        binomial = binomial * Rational(k - i) / Rational(i + 1);
       }
     }
-    p = std::move(out);
+    p = collected(std::move(out));
     if (p.size() > 400) return false;
   }
   for (const auto& [powers, coef] : p)
@@ -123,12 +132,11 @@ bool shifted_nonnegative(Shape p) {
 std::optional<Shape> shape_of(Engine& g, Nf e) {
   Shape p;
   for (const Term& t : g.terms(e)) {
-    Powers m;
+    p.emplace_back(Powers{}, t.coef);
     for (const Factor& f : g.factors(t.mono)) {
       if (g.atoms[f.atom].kind != AtomKind::size || !f.exponent.is_integer()) return std::nullopt;
-      m[g.atoms[f.atom].ref] = static_cast<int>(f.exponent.num);
+      multiply(p.back().first, g.atoms[f.atom].ref, static_cast<int>(f.exponent.num));
     }
-    p[m] = p[m] + t.coef;
   }
   return p;
 }
@@ -146,7 +154,7 @@ std::vector<Rule> rules_of(Engine& g) {
                 Rational(1) / t.coef};
       for (const Factor& f : g.factors(t.mono))
         if (f.atom != lead.atom)
-          rule.powers[g.atoms[f.atom].ref] = -static_cast<int>(f.exponent.num);
+          multiply(rule.powers, g.atoms[f.atom].ref, -static_cast<int>(f.exponent.num));
       rules.push_back(rule);
     }
   }
@@ -164,14 +172,15 @@ bool Engine::nonnegative_sizes(Nf e) {
   auto shape = shape_of(*this, e);
   if (!shape) return false;
   bool result = shifted_nonnegative(*shape);
-  std::vector<Rule> rules = rules_of(*this);
-  Shape all = *shape;
-  for (const Rule& rule : rules) {
-    if (result) break;
-    result = shifted_nonnegative(rewrite(*shape, rule));
-    all = rewrite(all, rule);
+  if (!result) {
+    Shape all = *shape;
+    for (const Rule& rule : rules_of(*this)) {
+      if (rule.changes(*shape)) result = shifted_nonnegative(rewrite(*shape, rule));
+      if (result) break;
+      if (rule.changes(all)) all = rewrite(std::move(all), rule);
+    }
+    result = result || shifted_nonnegative(std::move(all));
   }
-  result = result || shifted_nonnegative(all);
   for (Nf range : integral_ranges) {  // |D| - |h| >= 1 as a declared fact
     if (result || is_single(range)) continue;
     if (auto rest = shape_of(*this, sub(e, sub(range, one)))) result = shifted_nonnegative(*rest);
