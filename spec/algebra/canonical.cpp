@@ -2,7 +2,6 @@
 // of ties. Hashes only choose the order. Equality compares interned structure, so a hash collision
 // can cost a proof but never soundness.
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <unordered_map>
 
@@ -13,7 +12,13 @@ namespace shardproof::algebra {
 
 namespace {
 
-using Colours = std::map<VarId, uint64_t>;
+using Colours = std::vector<std::pair<VarId, uint64_t>>;  // sorted
+
+auto& colour_of(auto& colours, VarId v) {
+  return std::find_if(colours.begin(), colours.end(), [&](auto& each) { return each.first == v; })
+      ->second;
+}
+
 constexpr int kMaxLeaves = 120;
 
 struct Colouring {
@@ -56,7 +61,7 @@ struct Colouring {
     uint64_t h = mix(static_cast<uint64_t>(atom.kind), 31);
     switch (atom.kind) {
       case AtomKind::var:
-        return mix(h, marked.v == atom.ref ? marked.colour : marked.colours.at(atom.ref));
+        return mix(h, marked.v == atom.ref ? marked.colour : colour_of(marked.colours, atom.ref));
       case AtomKind::eq0:
         return mix(h, hash(atom.args[0], marked) + hash(atom.args[0], marked, -1));
       case AtomKind::le0:
@@ -89,9 +94,9 @@ struct Colouring {
   /// colour(v) := hash(colour(v), the body with v marked), until the classes are stable.
   void refine(Colours& colours) const {
     for (size_t before = distinct(colours); before < colours.size();) {
-      Colours next;
+      Colours next = colours;
       std::unordered_map<AtomId, uint64_t> kept;
-      for (auto& [v, c] : colours) {
+      for (auto& [v, c] : next) {
         const Marked marked{colours, kept, v, mix(c, 97)};
         uint64_t h = c;
         for (const Term& t : g.terms(body)) {
@@ -101,7 +106,7 @@ struct Colouring {
             product += mix(hash(f.atom, marked), hash_rational(f.exponent));
           h += mix(product, 7);
         }
-        next[v] = mix(h, 1);
+        c = mix(h, 1);
         g.tick(static_cast<long>(g.terms(body).size()));
       }
       size_t after = distinct(next);
@@ -117,7 +122,9 @@ struct Colouring {
     ++leaves;
     Engine::Order order;
     order.params = params, order.binders = binders;
-    auto by_colour = [&](VarId a, VarId b) { return colours.at(a) < colours.at(b); };
+    auto by_colour = [&](VarId a, VarId b) {
+      return colour_of(colours, a) < colour_of(colours, b);
+    };
     std::stable_sort(order.params.begin(), order.params.end(), by_colour);
     std::stable_sort(order.binders.begin(), order.binders.end(), by_colour);
     order.body = rename(order);
@@ -141,19 +148,29 @@ struct Colouring {
     return g.substitute(body, map);
   }
 
+  /// The variables of one colour, of those with several; empty if there are none.
+  static Colours smallest_cell(Colours colours) {
+    std::stable_sort(colours.begin(), colours.end(),
+                     [](const auto& a, const auto& b) { return a.second < b.second; });
+    Colours smallest;
+    for (auto begin = colours.begin(); begin != colours.end();) {
+      const auto end = std::find_if(begin, colours.end(),
+                                    [&](const auto& each) { return each.second != begin->second; });
+      const auto size = static_cast<size_t>(end - begin);
+      if (size > 1 && (smallest.empty() || size < smallest.size())) smallest.assign(begin, end);
+      begin = end;
+    }
+    return smallest;
+  }
+
   void search(Colours colours) {
     if (leaves >= kMaxLeaves) return;
     refine(colours);
-    std::map<uint64_t, VarSet> cells;
-    for (auto& [v, c] : colours) cells[c].push_back(v);
-    const VarSet* smallest = nullptr;
-    for (auto& [c, cell] : cells)
-      if (cell.size() > 1 && (smallest == nullptr || cell.size() < smallest->size()))
-        smallest = &cell;
-    if (smallest == nullptr) return leaf(colours);
-    for (VarId v : *smallest) {
+    const Colours smallest = smallest_cell(colours);
+    if (smallest.empty()) return leaf(colours);
+    for (const auto& [v, c] : smallest) {
       Colours next = colours;
-      next[v] = mix(next[v], 1234567);
+      colour_of(next, v) = mix(c, 1234567);
       search(std::move(next));
     }
   }
@@ -164,14 +181,16 @@ struct Colouring {
 Engine::Order Engine::canonical(Op op, const VarSet& params, const VarSet& binders, Nf body) {
   Colouring colouring{*this, params, binders, body, 0, false, {}};
   Colours colours;
-  for (VarId v : params) colours[v] = mix(101, vars[v].range.id);
+  for (VarId v : params) colours.push_back({v, mix(101, vars[v].range.id)});
   for (size_t i = 0; i < binders.size(); ++i)
-    colours[binders[i]] = op == Op::lambda ? 1000 + i : mix(103, vars[binders[i]].range.id);
+    colours.push_back(
+        {binders[i], op == Op::lambda ? 1000 + i : mix(103, vars[binders[i]].range.id)});
+  std::sort(colours.begin(), colours.end());
   if (op == Op::lambda) {  // the index order is part of its meaning
     Colours of_params = colours;
     colouring.refine(of_params);
-    for (VarId v : params) colours[v] = of_params[v];
-    for (size_t i = 0; i < binders.size(); ++i) colours[binders[i]] = i;
+    colours = std::move(of_params);
+    for (size_t i = 0; i < binders.size(); ++i) colour_of(colours, binders[i]) = i;
   }
   colouring.search(colours);
   return colouring.best;
