@@ -16,8 +16,8 @@ bool is_turning(Engine& g, AtomId a) { return g.is_op(a, Op::sin) || g.is_op(a, 
 /// The angles in e that are one term.
 std::vector<Nf> single_angles(Engine& g, Nf e) {
   std::vector<Nf> angles;
-  for (const Term& t : Poly(g.terms(e)))
-    for (const Factor& f : Mono(g.factors(t.mono))) {
+  for (const Term& t : g.terms(e))
+    for (const Factor& f : g.factors(t.mono)) {
       if (!is_turning(g, f.atom)) continue;
       const Nf u = g.inner(f.atom);
       if (g.is_single(u) && std::find(angles.begin(), angles.end(), u) == angles.end())
@@ -50,7 +50,7 @@ Nf Engine::multiple_angle(Op op, Nf u, int k) {
 
 /// The sine or cosine of u; above limit 1 of the terms of u, without integer factors.
 Nf Engine::turning(Op op, Nf u) {
-  const Poly parts = terms(u);
+  const Poly& parts = terms(u);
   if (budget.limit <= 1 || parts.empty() || parts.size() > most_angles)
     return odd_even(op, u, op == Op::sin);
   const Nf first = monomial(parts[0].mono, parts[0].coef);
@@ -72,9 +72,9 @@ Nf Engine::common_angles(Nf e) {
   const std::vector<Nf> angles = single_angles(*this, e);
   if (angles.size() < 2) return e;
   Nf result = zero;
-  for (const Term& t : Poly(terms(e))) {
+  for (const Term& t : terms(e)) {
     Nf product = number(t.coef);
-    for (const Factor& f : Mono(factors(t.mono))) {
+    for (const Factor& f : factors(t.mono)) {
       int most = 0;
       Nf of = zero;
       for (Nf v : angles)

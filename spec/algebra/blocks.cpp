@@ -39,7 +39,7 @@ bool has_blocks(Engine& g, const Blocks& of) {
 
 /// An index of which a floor has the block: v of floor(v / s).
 std::optional<Blocks> blocks_of_floor(Engine& g, AtomId floor, const VarSet& of) {
-  for (const Term& t : Poly(g.terms(g.inner(floor))))
+  for (const Term& t : g.terms(g.inner(floor)))
     if (const auto index = index_of(g, t); index && contains(of, index->first)) {
       const Blocks blocks{index->first, g.pow(index->second, -1)};
       if (has_blocks(g, blocks)) return blocks;
@@ -50,7 +50,7 @@ std::optional<Blocks> blocks_of_floor(Engine& g, AtomId floor, const VarSet& of)
 /// An index that is compared with a place in a block: v of [v <= b s + u].
 std::optional<Blocks> blocks_of_place(Engine& g, Nf compared, const VarSet& of) {
   std::vector<std::pair<VarId, Nf>> indices;
-  for (const Term& t : Poly(g.terms(compared)))
+  for (const Term& t : g.terms(compared))
     if (const auto index = index_of(g, t)) indices.push_back(*index);
   for (const auto& [v, factor] : indices)
     for (const auto& [other, stride] : indices)
@@ -71,15 +71,15 @@ struct Search {
   std::optional<Blocks> in(Nf e) {
     if (!seen.insert(e.id).second) return std::nullopt;
     g.tick();
-    for (const Term& t : Poly(g.terms(e)))
-      for (const Factor& f : Mono(g.factors(t.mono)))
+    for (const Term& t : g.terms(e))
+      for (const Factor& f : g.factors(t.mono))
         if (g.mentions_any(g.atom_vars[f.atom], of))
           if (const auto found = in_atom(f.atom)) return found;
     return std::nullopt;
   }
 
   std::optional<Blocks> in_atom(AtomId id) {
-    const Atom atom = g.atoms[id];
+    const Atom& atom = g.atoms[id];
     std::optional<Blocks> found;
     if (g.is_op(id, Op::floor)) found = blocks_of_floor(g, id, of);
     if (atom.kind == AtomKind::le0 && !free) found = blocks_of_place(g, atom.args[0], of);

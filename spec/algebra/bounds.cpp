@@ -29,8 +29,8 @@ Engine::Bounds Engine::bounds_of_atom(AtomId a) {
 
 Engine::Bounds Engine::bounds(Nf e) {
   Bounds sum{zero, zero};
-  for (const Term& t : Poly(terms(e))) {
-    const Mono m = factors(t.mono);
+  for (const Term& t : terms(e)) {
+    const Mono& m = factors(t.mono);
     Mono fixed;
     Bounds of{one, one};
     for (const Factor& f : m) {

@@ -18,7 +18,7 @@ bool is_sum(Engine& g, const Term& t) {
 /// A sum of numbers times conditions, in each case that can be: [p] - [q], where q implies p.
 bool Engine::nonnegative_in_each_case(Nf e) {
   constexpr size_t most_conditions = 3;
-  const Poly p = terms(e);
+  const Poly& p = terms(e);
   std::vector<AtomId> conditions;
   for (const Term& t : p)
     for (const Factor& f : factors(t.mono)) {
@@ -60,19 +60,19 @@ bool Engine::nonnegative_product(Nf e) {
 /// e > 0 (`strict`) or e >= 0, with its sums over the same indices as one sum.
 bool Engine::bounded_by_entries(Nf e, bool strict) {
   constexpr size_t most_terms = 8;
-  const Poly p = terms(e);
+  const Poly& p = terms(e);
   if (p.size() > most_terms) return false;
   std::optional<AtomId> first;
   for (const Term& t : p)
     if (!first && t.coef.sign() < 0 && is_sum(*this, t)) first = factors(t.mono)[0].atom;
   if (!first) return false;
   Nf rest = zero, together = zero;
-  const VarSet avoid = free_of(e);
+  const VarSet& avoid = free_of(e);
   VarSet binders;
-  open(atoms[*first].ref, std::vector<Nf>(atoms[*first].args), avoid, &binders);
+  open(atoms[*first].ref, atoms[*first].args, avoid, &binders);
   for (const Term& t : p) {
     if (is_sum(*this, t)) {
-      const Atom sum = atoms[factors(t.mono)[0].atom];
+      const Atom& sum = atoms[factors(t.mono)[0].atom];
       VarSet own;
       const Nf body = open(sum.ref, sum.args, avoid, &own);
       if (own == binders) {

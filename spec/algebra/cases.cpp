@@ -46,7 +46,7 @@ bool can_be_rebuilt(const Engine& g, AtomId id) {
 }
 
 Nf opened(Engine& g, AtomId id, const VarSet& avoid, VarSet* binders) {
-  const Atom atom = g.atoms[id];
+  const Atom& atom = g.atoms[id];
   return g.open(atom.ref, atom.args, avoid, binders);
 }
 
@@ -84,8 +84,8 @@ class Steps {
   void collect(Nf e, bool inside) {
     if (found.size() == 4 || !has_step_.in(e) || !seen_.insert(e.id).second) return;
     g_.tick();
-    for (const Term& t : Poly(g_.terms(e)))
-      for (const Factor& f : Mono(g_.factors(t.mono))) {
+    for (const Term& t : g_.terms(e))
+      for (const Factor& f : g_.factors(t.mono)) {
         if (g_.is_op(f.atom, Op::step))
           add(f.atom, found);
         else if (inside && g_.budget.limit > 1 && g_.is_indicator(f.atom) && conditions.size() < 2)
@@ -155,8 +155,8 @@ class Case {
         facts_(with_products(g, {{u_, 0}})),
         speaks_(g, Speaks{g, u_}) {
     known_.push_back({equation, g.one});
-    for (const Term& t : Poly(g.terms(u_))) {
-      const Mono m = g.factors(t.mono);
+    for (const Term& t : g.terms(u_)) {
+      const Mono& m = g.factors(t.mono);
       if (m.size() != 1 || !m[0].exponent.is_one() || g.atoms[m[0].atom].kind != AtomKind::app)
         continue;
       const Nf others = g.sub(u_, g.monomial(t.mono, t.coef));
@@ -170,9 +170,9 @@ class Case {
     if (const auto done = done_.find(e.id); done != done_.end()) return done->second;
     g_.tick(8);
     Nf result = g_.zero;
-    for (const Term& t : Poly(g_.terms(sign_ == 0 ? less_zero(e) : e))) {
+    for (const Term& t : g_.terms(sign_ == 0 ? less_zero(e) : e)) {
       Nf product = g_.number(t.coef);
-      for (const Factor& f : Mono(g_.factors(t.mono))) product = g_.mul(product, factor(f));
+      for (const Factor& f : g_.factors(t.mono)) product = g_.mul(product, factor(f));
       result = g_.add(result, product);
     }
     return done_[e.id] = result;
@@ -223,7 +223,7 @@ class Case {
   /// For u = 0: solves for one of its leaves, or for any atom (or its root) that equals a number.
   void solve() {
     for (const Term& t : terms_to_replace()) {
-      const Mono m = g_.factors(t.mono);
+      const Mono& m = g_.factors(t.mono);
       if (m.size() != 1) continue;
       const Atom& atom = g_.atoms[m[0].atom];
       if (atom.kind != AtomKind::app) continue;
@@ -241,7 +241,7 @@ class Case {
   /// + exp(x)) it is not x: replacing x in exp(x) would never end.
   std::optional<Term> replaceable() {
     for (const Term& t : terms_to_replace()) {
-      const Mono product = g_.factors(t.mono);
+      const Mono& product = g_.factors(t.mono);
       const Nf others = g_.sub(u_, g_.monomial(t.mono, t.coef));
       const auto outside = [&](const Factor& f) {
         return !stands_inside(others, g_.atoms[f.atom]);
@@ -254,8 +254,8 @@ class Case {
   /// Whether the atom occurs, at any depth, in the body or the arguments of an atom of e.
   bool stands_inside(Nf e, const Atom& atom) {
     Deep deep(g_, [&](const Atom& a) { return a.kind == atom.kind && a.ref == atom.ref; });
-    for (const Term& t : Poly(g_.terms(e)))
-      for (const Factor& f : Mono(g_.factors(t.mono)))
+    for (const Term& t : g_.terms(e))
+      for (const Factor& f : g_.factors(t.mono))
         if (deep.inside(g_.atoms[f.atom])) return true;
     return false;
   }
@@ -263,7 +263,7 @@ class Case {
   /// For u = 0: e without that product, e - r u.
   Nf less_zero(Nf e) {
     if (!replaced_) return e;
-    for (const Term& s : Poly(g_.terms(e)))
+    for (const Term& s : g_.terms(e))
       if (s.mono == replaced_->mono) return g_.sub(e, g_.scale(u_, s.coef / replaced_->coef));
     return e;
   }
@@ -323,9 +323,9 @@ class Case {
     if (sign < 0 ? g_.nonnegative(g_.scale(v, -1)) : strict ? g_.nonnegative(v) : g_.positive(v))
       return true;
     for (size_t i = first; i < facts_.size(); ++i)
-      for (const Term& t : Poly(g_.terms(facts_[i].u))) {
+      for (const Term& t : g_.terms(facts_[i].u)) {
         Rational ratio = 0;
-        for (const Term& s : Poly(g_.terms(v)))
+        for (const Term& s : g_.terms(v))
           if (s.mono == t.mono && !g_.factors(t.mono).empty()) ratio = s.coef / t.coef;
         const int share = ratio.sign() * facts_[i].sign;
         if (ratio.is_zero() || share == -sign) continue;
@@ -373,7 +373,7 @@ class Case {
 
   /// The entry of a leaf at what its indices are in this case, a comparison of what is compared.
   Nf with_arguments(AtomId id) {
-    const Atom atom = g_.atoms[id];
+    const Atom& atom = g_.atoms[id];
     std::vector<Nf> args;
     for (Nf arg : atom.args) args.push_back(of(arg));
     return args == atom.args ? g_.of_atom(id) : g_.with_arguments(id, std::move(args));
@@ -447,18 +447,18 @@ Nf where_equal(Engine& g, AtomId equation, Nf e) {
 /// The term with its other factors inside of a sum in it whose terms have equations that bind an
 /// index: f(x) Sum_c [row(c) = x] h(c) is Sum_c [row(c) = x] f(row(c)) h(c).
 std::optional<Nf> inside_sum_of_equations(Engine& g, const Term& t, const VarSet& avoid) {
-  const Mono m = g.factors(t.mono);
+  const Mono& m = g.factors(t.mono);
   for (size_t i = 0; i < m.size(); ++i) {
     if (m.size() == 1 || !m[i].exponent.is_one() || !g.is_op(m[i].atom, Op::sum)) continue;
-    const Atom sum = g.atoms[m[i].atom];
+    const Atom& sum = g.atoms[m[i].atom];
     VarSet binders;
     const Nf body = g.open(sum.ref, sum.args, avoid, &binders);
     const auto is_bound = [&](const Factor& f) {
       return g.atoms[f.atom].kind == AtomKind::eq0 && g.mentions_any(g.atom_vars[f.atom], binders);
     };
-    const Poly terms = g.terms(body);
+    const Poly& terms = g.terms(body);
     if (std::all_of(terms.begin(), terms.end(), [&](const Term& each) {
-          const Mono factors = g.factors(each.mono);
+          const Mono& factors = g.factors(each.mono);
           return std::any_of(factors.begin(), factors.end(), is_bound);
         }))
       return g.sum(binders, g.mul(g.fix(without(m, i), t.coef), body));
@@ -472,10 +472,10 @@ Nf under_its_equations(Engine& g, Nf e) {
   constexpr size_t most_terms = 40;
   if (g.terms(e).size() > most_terms) return e;
   Nf result = g.zero;
-  for (const Term& t : Poly(g.terms(e))) {
+  for (const Term& t : g.terms(e)) {
     const auto inside = inside_sum_of_equations(g, t, g.free_of(e));
     Nf term = inside ? *inside : g.monomial(t.mono, t.coef);
-    for (const Factor& f : Mono(g.factors(t.mono)))
+    for (const Factor& f : g.factors(t.mono))
       if (says_equal(g, f.atom)) term = g.mul(g.of_atom(f.atom), where_equal(g, f.atom, term));
     result = g.add(result, term);
   }
@@ -496,9 +496,9 @@ struct FewValues {
 /// An integer in e, also in a place of a tensor, that has at most 8 values.
 std::optional<FewValues> integer_of_few_values(Engine& g, Nf e, bool in_places = true) {
   constexpr int64_t most_values = 8;
-  for (const Term& t : Poly(g.terms(e)))
-    for (const Factor& f : Mono(g.factors(t.mono))) {
-      const Atom atom = g.atoms[f.atom];
+  for (const Term& t : g.terms(e))
+    for (const Factor& f : g.factors(t.mono)) {
+      const Atom& atom = g.atoms[f.atom];
       if (atom.kind != AtomKind::app || g.tensors[atom.ref].op != Op::leaf) continue;
       const Engine::Bounds of = g.bounds_of_atom(f.atom);
       const auto low = of.low ? g.as_number(*of.low) : std::nullopt;

@@ -17,13 +17,13 @@ class Shifts {
     if (depth == deepest) return;
     for (const Factor& f : m) {
       if (!contains(g_.atom_vars[f.atom], v_)) continue;
-      const Atom atom = g_.atoms[f.atom];
+      const Atom& atom = g_.atoms[f.atom];
       for (Nf place : atom.args)
-        for (const Term& t : Poly(g_.terms(place))) index(g_.factors(t.mono));
+        for (const Term& t : g_.terms(place)) index(g_.factors(t.mono));
       const TensorInfo* tensor = g_.derived(f.atom);
       if (!tensor || tensor->op == Op::leaf || tensor->op == Op::iota || !tensor->binders.empty())
         continue;
-      for (const Term& t : Poly(g_.terms(g_.inner(f.atom)))) read(g_.factors(t.mono), depth + 1);
+      for (const Term& t : g_.terms(g_.inner(f.atom))) read(g_.factors(t.mono), depth + 1);
     }
   }
 
@@ -31,7 +31,7 @@ class Shifts {
 
  private:
   void index(const Mono& m) {
-    for (const Factor& f : Mono(m)) {
+    for (const Factor& f : m) {
       if (!g_.is_op(f.atom, Op::floor) || !contains(g_.atom_vars[f.atom], v_)) continue;
       const Nf shift = g_.sub(g_.mul(g_.inner(f.atom), g_.vars[v_].range), g_.var(v_));
       if (!g_.mentions(shift, v_) && g_.integer(shift)) found.push_back(shift);
@@ -90,7 +90,7 @@ std::optional<Nf> Engine::sum_in_a_circle(const VarSet& bound, const Mono& m) {
   for (VarId v : bound)
     for (Nf body : turned(v, m)) {
       Shifts left(*this, v);
-      for (const Term& t : Poly(terms(body))) left.read(factors(t.mono));
+      for (const Term& t : terms(body)) left.read(factors(t.mono));
       if (left.found.empty()) return sum(bound, body);
     }
   return std::nullopt;

@@ -16,10 +16,10 @@ namespace {
 /// with_common_denominators can multiply away.
 Nf expand_sigmoids(Engine& g, Nf e) {
   Nf total = g.zero;
-  for (const Term& t : Poly(g.terms(e))) {
+  for (const Term& t : g.terms(e)) {
     Mono kept;
     Nf product = g.one;
-    for (const Factor& f : Mono(g.factors(t.mono))) {
+    for (const Factor& f : g.factors(t.mono)) {
       if (!g.is_op(f.atom, Op::sigmoid)) {
         kept.push_back(f);
         continue;
@@ -43,10 +43,10 @@ struct UnderSums {
 UnderSums under_sums(Engine& g, Nf e) {
   std::vector<std::pair<std::pair<VarSet, Nf>, Nf>> groups;  // (binders, outer) -> body
   Nf rest = g.zero;
-  for (const Term& t : Poly(g.terms(e))) {
+  for (const Term& t : g.terms(e)) {
     Mono outer, sizes;
     std::optional<Factor> under;
-    for (const Factor& f : Mono(g.factors(t.mono))) {
+    for (const Factor& f : g.factors(t.mono)) {
       if (!under && g.is_op(f.atom, Op::sum) && f.exponent.is_one())
         under = f;
       else
@@ -56,7 +56,7 @@ UnderSums under_sums(Engine& g, Nf e) {
       rest = g.add(rest, g.monomial(t.mono, t.coef));
       continue;
     }
-    const Atom a = g.atoms[under->atom];
+    const Atom& a = g.atoms[under->atom];
     VarSet binders;
     Nf body =
         g.mul(g.open(a.ref, a.args, g.free_of(e), &binders), g.monomial(g.mono(sizes), t.coef));
@@ -104,15 +104,15 @@ bool is_in(const std::vector<Nf>& all, Nf one) {
 /// Splits every sum over `big` into a sum over `small` and a sum over the rest.
 Nf split_range(Engine& g, Nf e, Nf big, Nf small) {
   Nf total = g.zero;
-  for (const Term& t : Poly(g.terms(e))) {
-    const Mono m = g.factors(t.mono);
+  for (const Term& t : g.terms(e)) {
+    const Mono& m = g.factors(t.mono);
     size_t i = 0;
     while (i < m.size() && !is_in(ranges_of_sum(g, m[i]), big)) ++i;
     if (i == m.size()) {
       total = g.add(total, g.monomial(t.mono, t.coef));
       continue;
     }
-    const Atom a = g.atoms[m[i].atom];
+    const Atom& a = g.atoms[m[i].atom];
     VarSet binders, avoid = g.free_of(e);
     const Nf body = g.open(a.ref, a.args, avoid, &binders);
     avoid = set_union(avoid, binders);
@@ -133,8 +133,8 @@ bool vanishes_in_pieces(Engine& g, Nf e, int depth) {
   if (e == g.zero || common_binder(g, e) == g.zero) return true;
   if (depth == 0) return false;
   std::vector<Nf> ranges;
-  for (const Term& t : Poly(g.terms(e)))
-    for (const Factor& f : Mono(g.factors(t.mono)))
+  for (const Term& t : g.terms(e))
+    for (const Factor& f : g.factors(t.mono))
       for (Nf range : ranges_of_sum(g, f))
         if (!is_in(ranges, range)) ranges.push_back(range);
   if (ranges.size() > 6) return false;
@@ -227,13 +227,13 @@ bool under_shared_sums(Engine& g, Nf e, int depth) {
 /// The sums in e with the equations inside of their functions as cases.
 Nf with_equations_apart(Engine& g, Nf e) {
   Nf total = g.zero;
-  for (const Term& t : Poly(g.terms(e))) {
+  for (const Term& t : g.terms(e)) {
     Nf product = g.number(t.coef);
-    for (const Factor& f : Mono(g.factors(t.mono))) {
+    for (const Factor& f : g.factors(t.mono)) {
       std::optional<Nf> apart;
       VarSet binders;
       if (g.is_op(f.atom, Op::sum) && f.exponent.is_one()) {
-        const Atom a = g.atoms[f.atom];
+        const Atom& a = g.atoms[f.atom];
         apart = by_equation(g, g.open(a.ref, a.args, g.free_of(e), &binders), binders);
       }
       product = g.mul(product, apart ? g.sum(binders, *apart) : g.atom_power(f.atom, f.exponent));

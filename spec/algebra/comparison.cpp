@@ -12,8 +12,8 @@ namespace shardproof::algebra {
 /// where they were made.
 std::optional<Nf> Engine::without_denominators(Nf u) {
   std::map<AtomId, Rational> least;
-  for (const Term& t : Poly(terms(u)))
-    for (const Factor& f : Mono(factors(t.mono)))
+  for (const Term& t : terms(u))
+    for (const Factor& f : factors(t.mono))
       if (f.exponent.sign() < 0 && atoms[f.atom].kind == AtomKind::app &&
           (fault == Fault::step_denominator || nonnegative_atom(f.atom, f.exponent))) {
         Rational& known = least[f.atom];
@@ -21,11 +21,11 @@ std::optional<Nf> Engine::without_denominators(Nf u) {
       }
   if (least.empty()) return std::nullopt;
   Nf cleared = zero;
-  for (const Term& t : Poly(terms(u))) {
+  for (const Term& t : terms(u)) {
     std::map<AtomId, Rational> exponents;
     for (const auto& [atom, exponent] : least) exponents[atom] = -exponent;
     Nf product = number(t.coef);
-    for (const Factor& f : Mono(factors(t.mono))) {
+    for (const Factor& f : factors(t.mono)) {
       if (least.contains(f.atom))
         exponents[f.atom] = exponents[f.atom] + f.exponent;
       else
@@ -43,14 +43,14 @@ std::optional<Nf> Engine::without_denominators(Nf u) {
 
 /// p^2 - q^2 for u = p - q, if p or q has a root and both are nonnegative.
 std::optional<Nf> Engine::without_roots(Nf u) {
-  const Poly both = terms(u);
+  const Poly& both = terms(u);
   if (both.size() != 2 || both[0].coef.sign() == both[1].coef.sign()) return std::nullopt;
   bool has_root = false, whole = true;
   Nf squares = zero;
   for (const Term& t : both) {
     const Nf size = scale(monomial(t.mono, t.coef), t.coef.sign());
     if (fault != Fault::step_square && !nonnegative(size)) return std::nullopt;
-    for (const Factor& f : Mono(factors(t.mono))) {
+    for (const Factor& f : factors(t.mono)) {
       has_root = has_root || f.exponent == Rational(1, 2);
       whole = whole && (f.exponent * Rational(2)).is_integer();
     }
@@ -71,7 +71,7 @@ std::optional<Nf> Engine::argument_of(Op op, Rational n) {
 /// for a number.
 std::optional<Nf> Engine::exponent_of(const Term& t) {
   Nf exponent = zero;
-  for (const Factor& f : Mono(factors(t.mono))) {
+  for (const Factor& f : factors(t.mono)) {
     if (!positive_atom(f.atom) && fault != Fault::exponential_factor) return std::nullopt;
     const Nf of = is_op(f.atom, Op::exp) ? inner(f.atom) : log(of_atom(f.atom));
     exponent = add(exponent, scale(of, f.exponent));
@@ -97,7 +97,7 @@ Nf Engine::with_least_powers(Nf u) {
 
 /// p - q for u = p^k - q^k, where k is odd, or p and q are never < 0.
 std::optional<Nf> Engine::without_powers(Nf u) {
-  const Poly both = terms(u);
+  const Poly& both = terms(u);
   if (both.size() != 2 || both[0].coef.sign() == both[1].coef.sign()) return std::nullopt;
   int64_t k = 0;
   for (const Term& t : both)
@@ -122,7 +122,7 @@ std::optional<Nf> Engine::without_powers(Nf u) {
 
 /// a - b + log(p / q) for u = p e^a - q e^b, with p and q of one sign.
 std::optional<Nf> Engine::without_exponentials(Nf u) {
-  const Poly both = terms(u);
+  const Poly& both = terms(u);
   if (both.size() != 2) return std::nullopt;
   const auto has_exponential = [&](const Term& t) {
     const Mono& m = factors(t.mono);
@@ -141,7 +141,7 @@ std::optional<Nf> Engine::without_exponentials(Nf u) {
 /// a - b for u = F(a) - F(b) or F(a) - n, where F is strictly increasing. A logarithm must be
 /// known to be defined: a comparison has a value also where its operand has none.
 std::optional<Nf> Engine::without_increasing(Nf u) {
-  const Poly both = terms(u);
+  const Poly& both = terms(u);
   if (both.empty() || both.size() > 2) return std::nullopt;
   const auto function = [&](const Term& t) -> std::optional<AtomId> {
     const Mono& m = factors(t.mono);
@@ -210,7 +210,7 @@ std::optional<Nf> Engine::step_of_product(Nf u) {
 
 /// [u > 0] for a difference of two squares: p^2 - q^2 is (p - q) (p + q).
 std::optional<Nf> Engine::step_of_squares(Nf u) {
-  const Poly both = terms(u);
+  const Poly& both = terms(u);
   if (both.size() != 2 || both[0].coef.sign() == both[1].coef.sign()) return std::nullopt;
   Nf sides[2];
   for (int i : {0, 1}) {
@@ -233,8 +233,8 @@ std::optional<Nf> Engine::step_of_squares(Nf u) {
 /// [u > 0] for u = k |v| + r with a k of one sign: the greater of k v + r and r - k v, or the
 /// smaller.
 std::optional<Nf> Engine::step_of_magnitude(Nf u) {
-  for (const Term& t : Poly(terms(u))) {
-    const Mono m = factors(t.mono);
+  for (const Term& t : terms(u)) {
+    const Mono& m = factors(t.mono);
     for (size_t i = 0; i < m.size(); ++i) {
       const auto value = inside_magnitude(m[i]);
       if (!value || m[i].exponent != Rational(1, 2) || !nonnegative(fix(without(m, i), 1)))
@@ -264,7 +264,7 @@ Nf Engine::split_products(Nf e) {
 Nf Engine::in_units(Nf u) {
   constexpr int64_t wide = 10000;
   Rational greatest = 0, least = 0;
-  for (const Term& t : Poly(terms(u))) {
+  for (const Term& t : terms(u)) {
     const Rational size = t.coef.sign() < 0 ? -t.coef : t.coef;
     if (greatest < size) greatest = size;
     if (least.is_zero() || size < least) least = size;

@@ -14,8 +14,8 @@ constexpr size_t most_compared = 12;
 /// The atoms that stand for an operator or a function of a term.
 std::vector<AtomId> applications(Engine& g, Nf e) {
   std::vector<AtomId> found;
-  for (const Term& t : Poly(g.terms(e)))
-    for (const Factor& f : Mono(g.factors(t.mono))) {
+  for (const Term& t : g.terms(e))
+    for (const Factor& f : g.factors(t.mono)) {
       const TensorInfo* tensor = g.derived(f.atom);
       if (!tensor || tensor->op == Op::leaf || tensor->op == Op::iota || tensor->op == Op::sum)
         continue;
@@ -27,7 +27,7 @@ std::vector<AtomId> applications(Engine& g, Nf e) {
 /// The terms of which two derived tensors of one op and one list of binders are made: none if they
 /// bind other ranges.
 std::optional<Nf> terms_apart(Engine& g, const Atom& a, const Atom& b) {
-  const TensorInfo x = g.tensors[a.ref], y = g.tensors[b.ref];
+  const TensorInfo &x = g.tensors[a.ref], &y = g.tensors[b.ref];
   if (x.op != y.op || x.binders != y.binders) return std::nullopt;
   VarSet avoid;
   for (const Atom* atom : {&a, &b})
@@ -44,7 +44,7 @@ class Congruence {
 
   bool equal(AtomId x, AtomId y) {
     if (x == y) return true;
-    const Atom a = g_.atoms[x], b = g_.atoms[y];
+    const Atom &a = g_.atoms[x], &b = g_.atoms[y];
     if (a.kind != AtomKind::app || b.kind != AtomKind::app) return false;
     if (g_.tensors[a.ref].op != Op::symbol) {
       const auto difference = terms_apart(g_, a, b);
@@ -60,7 +60,7 @@ class Congruence {
   bool same_tensor(Nf x, Nf y) {
     const auto a = g_.single_atom(x), b = g_.single_atom(y);
     if (!a || !b || !g_.is_op(*a, Op::lambda) || !g_.is_op(*b, Op::lambda)) return false;
-    const auto difference = terms_apart(g_, Atom(g_.atoms[*a]), Atom(g_.atoms[*b]));
+    const auto difference = terms_apart(g_, g_.atoms[*a], g_.atoms[*b]);
     return difference && gone(*difference);
   }
   bool gone(Nf e) {
@@ -74,7 +74,7 @@ class Congruence {
 
 Nf with_one_atom(Engine& g, Nf e, AtomId atom, AtomId other) {
   Nf result = g.zero;
-  for (const Term& t : Poly(g.terms(e))) {
+  for (const Term& t : g.terms(e)) {
     Mono m = g.factors(t.mono);
     const auto at =
         std::find_if(m.begin(), m.end(), [&](const Factor& f) { return f.atom == atom; });

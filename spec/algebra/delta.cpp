@@ -7,7 +7,7 @@ namespace shardproof::algebra {
 std::optional<Nf> Engine::solved_for(Nf e, VarId v) {
   Nf rest = zero;
   Rational slope = 0;
-  for (const Term& t : Poly(terms(e))) {
+  for (const Term& t : terms(e)) {
     if (!contains(mono_vars[t.mono], v)) {
       rest = add(rest, monomial(t.mono, t.coef));
       continue;
@@ -68,7 +68,7 @@ std::optional<Nf> Engine::gather(const VarSet& bound, const Mono& m, Rational co
   Mono rest = without(m, i);
   Nf before = fix(rest, coef), after = substitute(before, {image});
   if (before == after) return std::nullopt;
-  return sum(bound, mul(monomial(mono({m[i]}), 1), after));
+  return sum(bound, mul(monomial(mono(m[i]), 1), after));
 }
 
 }  // namespace shardproof::algebra

@@ -17,8 +17,8 @@ std::optional<Nf> Engine::width_of_blocks(AtomId a, VarId v) {
 
 /// The e with  equation = 0 <=> read = e, if e is an integer without v.
 std::optional<Nf> Engine::value_of_read(Nf equation, Nf read, VarId v) {
-  for (const Term& t : Poly(terms(equation)))
-    for (const Term& own : Poly(terms(read))) {
+  for (const Term& t : terms(equation))
+    for (const Term& own : terms(read)) {
       if (own.mono != t.mono) continue;
       const Nf value = sub(read, scale(equation, own.coef / t.coef));
       if (!mentions(value, v) && integer(value)) return value;
@@ -32,8 +32,8 @@ std::optional<Nf> Engine::delta_of_block(const VarSet& bound, const Mono& m, Rat
   for (size_t i = 0; floors && i < m.size(); ++i) {
     if (atoms[m[i].atom].kind != AtomKind::eq0 || !m[i].exponent.is_one()) continue;
     const Nf equation = atoms[m[i].atom].args[0];
-    for (const Term& t : Poly(terms(equation)))
-      for (const Factor& f : Mono(factors(t.mono)))
+    for (const Term& t : terms(equation))
+      for (const Factor& f : factors(t.mono))
         for (VarId v : bound) {
           const auto width = width_of_blocks(f.atom, v);
           if (!width) continue;

@@ -17,7 +17,7 @@ std::optional<Leading> leading_digit(Engine& g, Nf e, const Term& lead) {
   Leading of{g.monomial(g.mono(sizes), lead.coef.sign() < 0 ? -lead.coef : lead.coef), g.zero,
              g.zero};
   const Nf inverse = g.pow(of.radix, -1);
-  for (const Term& t : Poly(g.terms(e))) {
+  for (const Term& t : g.terms(e)) {
     const Nf term = g.monomial(t.mono, t.coef), part = g.mul(term, inverse);
     const bool divides = g.integer(part);
     (divides ? of.high : of.low) = g.add(divides ? of.high : of.low, divides ? part : term);
@@ -50,7 +50,7 @@ std::optional<Nf> by_leading(Engine& g, AtomKind kind, const Leading& of) {
 /// [e <= 0] or [e = 0] by its digits. The leading one has the greatest radix.
 std::optional<Nf> Engine::split_digits(AtomKind kind, Nf e) {
   std::optional<Leading> leading;
-  for (const Term& lead : Poly(terms(e)))
+  for (const Term& lead : terms(e))
     if (const auto of = leading_digit(*this, e, lead))
       if (!leading || terms(of->high).size() < terms(leading->high).size()) leading = of;
   const auto split = leading ? by_leading(*this, kind, *leading) : std::nullopt;

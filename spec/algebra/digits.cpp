@@ -17,11 +17,11 @@ void insert(Pairs& pairs, std::pair<VarId, VarId> p) {
 /// Pairs (c, j) with coefficient(c) = coefficient(j) * range(j) in a linear index term.
 void linear_pairs(Engine& g, Nf term, Pairs& out) {
   std::vector<std::pair<VarId, Nf>> linear;
-  for (const Term& t : Poly(g.terms(term))) {
+  for (const Term& t : g.terms(term)) {
     Mono sizes;
     VarSet here;
     bool plain = true;
-    for (const Factor& f : Mono(g.factors(t.mono))) {
+    for (const Factor& f : g.factors(t.mono)) {
       if (g.atoms[f.atom].kind == AtomKind::size)
         sizes.push_back(f);
       else if (g.atoms[f.atom].kind == AtomKind::var && f.exponent.is_one())
@@ -51,9 +51,9 @@ VarId as_var(const Engine& g, Nf e) {
 std::vector<std::pair<VarId, VarId>> Engine::digit_pairs(Nf e) {
   if (auto it = pair_cache.find(e.id); it != pair_cache.end()) return it->second;
   Pairs out;
-  for (const Term& t : Poly(terms(e)))
-    for (const Factor& f : Mono(factors(t.mono))) {
-      const Atom a = atoms[f.atom];
+  for (const Term& t : terms(e))
+    for (const Factor& f : factors(t.mono)) {
+      const Atom& a = atoms[f.atom];
       if (a.args.empty() || atom_vars[f.atom].size() < 2) continue;
       bool defined =
           a.kind == AtomKind::app && tensors[a.ref].body != Nf{} && !is_leaf(tensors[a.ref].op);
@@ -80,14 +80,14 @@ bool Engine::may_be_digits(Nf e, VarId c, VarId j) {
   const auto key = std::make_tuple(e.id, c, j);
   if (const auto known = digits_cache.find(key); known != digits_cache.end()) return known->second;
   bool may = true;
-  for (const Term& t : Poly(terms(e)))
-    for (const Factor& f : Mono(factors(t.mono))) may = may && may_be_digits_in(f.atom, c, j);
+  for (const Term& t : terms(e))
+    for (const Factor& f : factors(t.mono)) may = may && may_be_digits_in(f.atom, c, j);
   return digits_cache[key] = may;
 }
 
 bool Engine::may_be_digits_in(AtomId id, VarId c, VarId j) {
   const bool has_c = contains(atom_vars[id], c), has_j = contains(atom_vars[id], j);
-  const Atom a = atoms[id];
+  const Atom& a = atoms[id];
   if (has_c != has_j) return false;
   if (!has_c || a.kind != AtomKind::app) return true;
   const TensorInfo& t = tensors[a.ref];

@@ -5,8 +5,8 @@
 // atom D[args] like a leaf.
 #pragma once
 
-#include <deque>
 #include <map>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -111,6 +111,17 @@ class Deeper {
 
 using Map = std::vector<std::pair<VarId, Nf>>;  // sorted by variable
 
+/// Results by the numbers that they depend on.
+using Key = std::vector<uint64_t>;
+struct HashOfKey {
+  size_t operator()(const Key& key) const {
+    size_t h = 0;
+    for (uint64_t x : key) h = mix(h, x);
+    return h;
+  }
+};
+using Known = std::unordered_map<Key, Nf, HashOfKey>;
+
 /// The bounds of a value that are known; `above`: it is not `low`.
 struct Interval {
   std::optional<Rational> low, high;
@@ -124,9 +135,9 @@ struct Engine {
   Interner<Atom> atoms;
   Interner<Mono> monos;
   Interner<Poly> polys;
-  std::deque<VarSet> atom_vars, mono_vars, poly_vars;  // free variables, by id
-  std::deque<VarInfo> vars;
-  std::deque<TensorInfo> tensors;
+  Stable<VarSet> atom_vars, mono_vars, poly_vars;  // free variables, by id
+  Stable<VarInfo> vars;
+  Stable<TensorInfo> tensors;
   std::map<std::string, std::string> shown_as;       // scans, by name: what the file calls them
   bool writes_tanh = false, writes_sigmoid = false;  // tanh(u) is 2 sigmoid(2 u) - 1 here
   std::vector<std::string> sizes;
@@ -139,9 +150,11 @@ struct Engine {
   Nf zero, one;
 
   void tick(long n = 1);
-  AtomId atom(Atom a);
-  MonoId mono(Mono m);
-  Nf poly(Poly p);
+  AtomId atom(const Atom& a);
+  MonoId mono(std::span<const Factor> m);
+  MonoId mono(Factor only) { return mono({&only, 1}); }
+  Nf poly(std::span<const Term> p);
+  Nf poly(Term only) { return poly({&only, 1}); }
   const Poly& terms(Nf e) const { return polys[e.id]; }
   const Mono& factors(MonoId m) const { return monos[m]; }
   const VarSet& free_of(Nf e) const { return poly_vars[e.id]; }
@@ -160,6 +173,22 @@ struct Engine {
   Nf var(VarId v);
   Nf add(Nf a, Nf b);
   Nf add_all(Poly terms);
+  /// The sum of `form` of each term of e.
+  template <typename Form>
+  Nf sum_of_terms(Nf e, Form form) {
+    const Poly& p = terms(e);
+    if (p.size() == 1) {  // it is in normal form already
+      const Nf only = form(p[0]);
+      tick(static_cast<long>(terms(only).size()));
+      return only;
+    }
+    Poly all;
+    for (const Term& t : p) {
+      const Poly& more = terms(form(t));
+      all.insert(all.end(), more.begin(), more.end());
+    }
+    return add_all(std::move(all));
+  }
   Nf scale(Nf a, Rational by);
   Nf sub(Nf a, Nf b) { return add(a, scale(b, -1)); }
   Nf mul(Nf a, Nf b);
@@ -195,7 +224,7 @@ struct Engine {
   Nf cut(Nf e);  // e as one monomial: content times its poly atom
   /// value^exponent for value > 0, as powers of primes.
   std::optional<Nf> root(Rational value, Rational exponent);
-  std::unordered_map<std::string, Nf> pow_cache;
+  Known pow_cache;
   // Only the public interface adds obligations: a rewritten or substituted term needs nothing that
   // the term did not need where it was made.
   std::vector<Algebra::Obligation> obligations;
@@ -465,9 +494,15 @@ struct Engine {
     std::vector<VarSet> symmetric;  // other orders of the parameters that give the same body
   };
   Order canonical(Op op, const VarSet& params, const VarSet& binders, Nf body);
-  std::unordered_map<std::string, Nf> lift_cache;
-  const TensorInfo* derived(AtomId a) const;  // null unless the atom is an application
-  bool is_op(AtomId a, Op op) const;
+  Known lift_cache;
+  /// Null unless the atom is an application.
+  const TensorInfo* derived(AtomId a) const {
+    return atoms[a].kind == AtomKind::app ? &tensors[atoms[a].ref] : nullptr;
+  }
+  bool is_op(AtomId a, Op op) const {
+    const TensorInfo* t = derived(a);
+    return t != nullptr && t->op == op;
+  }
   /// The u of sigmoid(2 u) where the file writes tanh(u).
   std::optional<Nf> tanh_argument(AtomId a);
   Nf with_tanh(Nf e);  // tanh(u) in place of these, in what is shown
@@ -510,7 +545,7 @@ struct Engine {
   bool counts_greatest(AtomId sum);
   std::optional<Nf> greatest_magnitude(Nf a, Nf b);
   std::unordered_map<uint32_t, std::vector<Nf>> maxima;  // operands of a maximum of several values
-  std::unordered_map<std::string, Nf> sum_cache;
+  Known sum_cache;
 
   // permutation.cpp
   bool orders = false;                              ///< some term has an argsort
@@ -557,6 +592,7 @@ inline bool contains(const VarSet& set, VarId v) {
 }
 
 VarSet set_union(const VarSet& a, const VarSet& b);
+void unite(VarSet& set, const VarSet& more);  // set := set_union(set, more)
 VarSet set_minus(const VarSet& a, const VarSet& b);
 
 }  // namespace shardproof::algebra

@@ -18,9 +18,9 @@ class Readings {
     if (!fresh || !g_.mentions(e, v)) return known->second;
     g_.tick();
     Places found;
-    for (const Term& t : Poly(g_.terms(e)))
-      for (const Factor& f : Mono(g_.factors(t.mono)))
-        if (contains(g_.atom_vars[f.atom], v)) add(Atom(g_.atoms[f.atom]), v, found);
+    for (const Term& t : g_.terms(e))
+      for (const Factor& f : g_.factors(t.mono))
+        if (contains(g_.atom_vars[f.atom], v)) add(g_.atoms[f.atom], v, found);
     return known_[{e.id, v}] = std::move(found);
   }
 
@@ -32,7 +32,7 @@ class Readings {
     for (size_t i = 0; i < atom.args.size(); ++i) {
       if (!g_.mentions(atom.args[i], v)) continue;
       if (derived) {
-        const TensorInfo t = g_.tensors[atom.ref];
+        const TensorInfo& t = g_.tensors[atom.ref];
         const Places inside =
             of(t.body, g_.slot(VarInfo::param, static_cast<uint32_t>(i), t.ranges[i]));
         found.insert(inside.begin(), inside.end());

@@ -32,7 +32,7 @@ struct Explainer {
   /// bound.
   void collect(AtomId id, Tokens& out) {
     if (++collected > 200000) return;
-    const Atom a = g.atoms[id];
+    const Atom& a = g.atoms[id];
     for (Nf arg : a.args) collect(arg, out);
     if (a.kind == AtomKind::eq0) ++out["[.. = 0]"];
     if (a.kind == AtomKind::le0) ++out["[.. <= 0]"];
@@ -44,12 +44,12 @@ struct Explainer {
       collect(Nf(t.body), out);
   }
   void collect(Nf e, Tokens& out) {
-    for (const Term& t : Poly(g.terms(e)))
-      for (const Factor& f : Mono(g.factors(t.mono))) collect(f.atom, out);
+    for (const Term& t : g.terms(e))
+      for (const Factor& f : g.factors(t.mono)) collect(f.atom, out);
   }
   Tokens tokens(const Term& t) {
     Tokens out;
-    for (const Factor& f : Mono(g.factors(t.mono))) collect(f.atom, out);
+    for (const Factor& f : g.factors(t.mono)) collect(f.atom, out);
     return out;
   }
   static Tokens minus(const Tokens& a, const Tokens& b) {
@@ -86,7 +86,7 @@ struct Explainer {
     if (own != other) plan = own, model = other;  // forms of one value may differ
     Nf residue = g.sub(plan, model);
     std::vector<Term> extra, missing;
-    for (const Term& t : Poly(g.terms(residue))) {
+    for (const Term& t : g.terms(residue)) {
       auto has = [&](Nf e) {
         for (const Term& u : g.terms(e))
           if (u.mono == t.mono) return true;
@@ -232,7 +232,7 @@ struct Explainer {
   }
 
   std::optional<Difference> atom(AtomId x, AtomId y) {
-    const Atom a = g.atoms[x], b = g.atoms[y];
+    const Atom &a = g.atoms[x], &b = g.atoms[y];
     std::string s = g.show_atom(x, 2, {}), t = g.show_atom(y, 2, {});
     if (a.kind == AtomKind::eq0 || a.kind == AtomKind::le0) {
       s = condition(s, written.plan), t = condition(t, written.model);
@@ -240,7 +240,7 @@ struct Explainer {
     }
     if (a.kind != AtomKind::app)
       return Difference{Difference::operand, s + " instead of " + t, {}, s, t};
-    const TensorInfo p = g.tensors[a.ref], m = g.tensors[b.ref];
+    const TensorInfo &p = g.tensors[a.ref], &m = g.tensors[b.ref];
     if (p.op == Op::symbol && p.name == "tanh" && m.name == "tanh") {
       Difference d = nf(a.args[0], b.args[0]);
       d.text = "inside tanh: " + d.text, d.kind = Difference::inside;
@@ -295,8 +295,8 @@ struct Explainer {
   }
 
   std::optional<Difference> inside(AtomId x, AtomId y) {
-    const Atom a = g.atoms[x], b = g.atoms[y];
-    const TensorInfo p = g.tensors[a.ref], m = g.tensors[b.ref];
+    const Atom &a = g.atoms[x], &b = g.atoms[y];
+    const TensorInfo &p = g.tensors[a.ref], &m = g.tensors[b.ref];
     if (++depth > 6) return std::nullopt;
     const bool same_names = names_inside(p) == names_inside(m);
     if (same_names && p.binders.size() == m.binders.size() && p.binders != m.binders) {

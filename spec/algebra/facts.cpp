@@ -46,7 +46,7 @@ bool Engine::every_entry(AtomId a) {
   VarSet seen;
   for (size_t i = 0; i < atoms[a].args.size(); ++i) {
     const Nf arg = atoms[a].args[i];
-    const VarSet free = free_of(arg);
+    const VarSet& free = free_of(arg);
     if (free.size() != 1 || arg != var(free[0]) || vars[free[0]].range != t.ranges.at(i))
       return false;
     if (contains(seen, free[0])) return false;
@@ -182,10 +182,10 @@ bool Engine::of_positive_operand(Nf e, bool strict) {
 bool Engine::positive(Nf e) {
   if (auto it = positive_cache.find(e.id); it != positive_cache.end()) return it->second;
   bool strict = false, all = e != zero;
-  for (const Term& t : Poly(terms(e))) {
+  for (const Term& t : terms(e)) {
     bool term_strict = true;
     all = all && t.coef.sign() > 0;
-    for (const Factor& f : Mono(factors(t.mono))) {
+    for (const Factor& f : factors(t.mono)) {
       if (!all) break;
       all = nonnegative_atom(f.atom, f.exponent);
       term_strict = term_strict && positive_atom(f.atom);
@@ -209,9 +209,9 @@ bool Engine::positive(Nf e) {
 
 /// Whether each term of e is >= 0 because each of its factors is.
 bool Engine::nonnegative_terms(Nf e) {
-  for (const Term& t : Poly(terms(e))) {
+  for (const Term& t : terms(e)) {
     if (t.coef.sign() < 0) return false;
-    for (const Factor& f : Mono(factors(t.mono)))
+    for (const Factor& f : factors(t.mono))
       if (!nonnegative_atom(f.atom, f.exponent)) return false;
   }
   return true;
@@ -289,9 +289,9 @@ bool Engine::integral_sizes(Rational coef, const Mono& m, int depth) {
 bool Engine::integer(Nf e) {
   if (auto it = integer_cache.find(e.id); it != integer_cache.end()) return it->second;
   bool result = true;
-  for (const Term& t : Poly(terms(e))) {
+  for (const Term& t : terms(e)) {
     Mono sizes_here;
-    for (const Factor& f : Mono(factors(t.mono))) {
+    for (const Factor& f : factors(t.mono)) {
       if (atoms[f.atom].kind == AtomKind::size)
         sizes_here.push_back(f);
       else if (!f.exponent.is_integer() || f.exponent.sign() < 0 || !integer_atom(f.atom))

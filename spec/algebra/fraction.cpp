@@ -12,7 +12,7 @@ namespace {
 std::optional<Nf> expand(Engine& g, Nf a, Nf b) {
   if (g.terms(a).size() * g.terms(b).size() > 4000) return std::nullopt;
   Nf result = g.zero;
-  for (const Term& t : Poly(g.terms(b))) result = g.add(result, g.mul_mono(a, t.mono, t.coef));
+  for (const Term& t : g.terms(b)) result = g.add(result, g.mul_mono(a, t.mono, t.coef));
   return result;
 }
 
@@ -32,8 +32,8 @@ std::optional<Nf> Engine::with_common_denominators(Nf residue) {
   for (int round = 0; round < 4; ++round) {
     Mono missing;
     bool expandable = false;
-    for (const Term& t : Poly(terms(residue)))
-      for (const Factor& f : Mono(factors(t.mono))) {
+    for (const Term& t : terms(residue))
+      for (const Factor& f : factors(t.mono)) {
         if (!is_op(f.atom, Op::poly)) continue;
         if (f.exponent.sign() > 0 && Rational(1) < f.exponent + Rational(1))
           expandable = expandable || !(f.exponent < Rational(1));
@@ -48,7 +48,7 @@ std::optional<Nf> Engine::with_common_denominators(Nf residue) {
       }
     if (missing.empty() && !expandable) return residue;
     Nf total = zero;
-    for (const Term& t : Poly(terms(residue))) {
+    for (const Term& t : terms(residue)) {
       Mono m = factors(t.mono), rest;
       for (const Factor& f : missing) m.push_back(f);
       std::sort(m.begin(), m.end(),
@@ -79,9 +79,9 @@ std::optional<Nf> Engine::with_common_denominators(Nf residue) {
 /// and down. Of use only to see what is worth a closer look.
 std::pair<double, double> Engine::at_random(Nf e) {
   double value = 0, size = 0;
-  for (const Term& t : Poly(terms(e))) {
+  for (const Term& t : terms(e)) {
     double product = static_cast<double>(t.coef.num) / static_cast<double>(t.coef.den);
-    for (const Factor& f : Mono(factors(t.mono))) {
+    for (const Factor& f : factors(t.mono)) {
       auto known = random_values.find(f.atom);
       if (known == random_values.end()) {
         const double drawn = is_op(f.atom, Op::poly)

@@ -16,7 +16,7 @@ bool Engine::older(Nf a, Nf b) const {
 
 Nf Engine::inner(AtomId a) {
   if (auto it = inner_cache.find(a); it != inner_cache.end()) return it->second;
-  Nf u = open(atoms[a].ref, std::vector<Nf>(atoms[a].args), {}, nullptr);
+  Nf u = open(atoms[a].ref, atoms[a].args, {}, nullptr);
   inner_cache.emplace(a, u);
   return u;
 }
@@ -28,7 +28,7 @@ Nf Engine::exp(Nf u) {
   if (auto masked = exp_minus_infinity(u)) return *masked;
   Nf result = one;
   std::map<VarSet, Poly> groups;
-  for (const Term& t : Poly(terms(u))) {
+  for (const Term& t : terms(u)) {
     const Mono& m = factors(t.mono);
     if (m.size() == 1 && m[0].exponent.is_one() && is_op(m[0].atom, Op::log))
       result = mul(result, pow(inner(m[0].atom), t.coef));
@@ -124,7 +124,7 @@ Nf Engine::log(Nf u) {
     Mono rest;
     Nf result = zero;
     Rational coef = t.coef;
-    for (const Factor& f : Mono(factors(t.mono))) {
+    for (const Factor& f : factors(t.mono)) {
       if (never_negative(f.atom))  // the product is not 0, so neither is the factor
         result = add(result, log_of_positive(*this, f.atom, f.exponent));
       else if (f.exponent.is_integer() &&
@@ -197,7 +197,7 @@ Nf Engine::log_of_any_sign(const Mono& m, Rational coef) {
 std::optional<Nf> Engine::complement_of_sigmoid(Nf u) {
   const Nf rest = sub(one, u);
   if (!is_single(rest) || !terms(rest)[0].coef.is_one()) return std::nullopt;
-  const Mono m = factors(terms(rest)[0].mono);
+  const Mono& m = factors(terms(rest)[0].mono);
   if (m.size() != 1 || !m[0].exponent.is_one() || !is_op(m[0].atom, Op::sigmoid))
     return std::nullopt;
   return inner(m[0].atom);
@@ -206,11 +206,11 @@ std::optional<Nf> Engine::complement_of_sigmoid(Nf u) {
 /// log(e^x + e^y) is x + log(1 + e^(y - x)) or y + log(1 + e^(x - y)): divides by the exponential
 /// that gives the oldest quotient.
 Nf Engine::least_exponential(Nf u) {
-  const Poly p = terms(u);
+  const Poly& p = terms(u);
   std::vector<Nf> powers;
   for (const Term& t : p) {
     Mono exponentials;
-    for (const Factor& f : Mono(factors(t.mono)))
+    for (const Factor& f : factors(t.mono))
       if (is_op(f.atom, Op::exp)) exponentials.push_back(f);
     const Nf power = fix(exponentials, 1);
     if (std::find(powers.begin(), powers.end(), power) == powers.end()) powers.push_back(power);

@@ -46,7 +46,7 @@ std::optional<Nf> Engine::where_given(AtomId a, const Mono& conditions) {
   if (const auto known = given_cache.find(key); known != given_cache.end()) return known->second;
   VarSet binders;
   const VarSet outside = set_union(atom_vars[a], mono_vars[all]);
-  const Nf u = open(atoms[a].ref, std::vector<Nf>(atoms[a].args), outside, &binders);
+  const Nf u = open(atoms[a].ref, atoms[a].args, outside, &binders);
   const Nf there = settled(u, [&](Nf e) {
     for (const Factor& c : conditions) e = with_atom(mul(of_atom(c.atom), e), c.atom, true);
     return e;
@@ -70,8 +70,8 @@ std::optional<Nf> Engine::given(const Mono& m, Rational coef) {
     for (const Factor& f : m)
       if (f.exponent.sign() > 0 && is_indicator(f.atom)) conditions.push_back(f);
     if (fault == Fault::given_anywhere)
-      for (const Term& term : Poly(terms(inner(m[i].atom))))
-        for (const Factor& f : Mono(factors(term.mono)))
+      for (const Term& term : terms(inner(m[i].atom)))
+        for (const Factor& f : factors(term.mono))
           if (is_indicator(f.atom)) conditions = {f};
     if (conditions.empty()) continue;
     if (const auto known = where_given(m[i].atom, conditions))

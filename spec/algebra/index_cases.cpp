@@ -17,8 +17,8 @@ struct IndexCase {
 std::optional<IndexCase> first_case(Engine& g, const std::vector<Nf>& indices,
                                     const std::vector<AtomId>& done) {
   for (Nf index : indices)
-    for (const Term& t : Poly(g.terms(index)))
-      for (const Factor& f : Mono(g.factors(t.mono))) {
+    for (const Term& t : g.terms(index))
+      for (const Factor& f : g.factors(t.mono)) {
         if (!f.exponent.is_one() || contains(done, f.atom)) continue;
         if (g.is_indicator(f.atom)) return IndexCase{f.atom, g.of_atom(f.atom), 1};
         if (const auto turn = g.turn(f.atom))
@@ -30,8 +30,8 @@ std::optional<IndexCase> first_case(Engine& g, const std::vector<Nf>& indices,
 /// e with a number for the atom.
 Nf with_number(Engine& g, Nf e, AtomId atom, Rational number) {
   Nf result = g.zero;
-  for (const Term& t : Poly(g.terms(e))) {
-    const Mono m = g.factors(t.mono);
+  for (const Term& t : g.terms(e)) {
+    const Mono& m = g.factors(t.mono);
     size_t i = 0;
     while (i < m.size() && !(m[i].atom == atom && m[i].exponent.is_one())) ++i;
     const bool here = i < m.size();
@@ -46,7 +46,7 @@ Nf with_number(Engine& g, Nf e, AtomId atom, Rational number) {
 /// A power of an entry of a leaf, or of an index as a value, in the cases of up to four conditions.
 std::optional<Nf> Engine::entry_by_cases(const Factor& f, const std::vector<AtomId>& done) {
   constexpr size_t most = 4;
-  const Atom entry = atoms[f.atom];
+  const Atom& entry = atoms[f.atom];
   if (entry.kind != AtomKind::app || f.exponent.sign() < 0 || done.size() == most)
     return std::nullopt;
   const Op op = tensors[entry.ref].op;
@@ -66,7 +66,7 @@ std::optional<Nf> Engine::entry_by_cases(const Factor& f, const std::vector<Atom
   };
   const Nf on = where_it_is(found->value), off = where_it_is(0);
   Nf result = off;
-  for (const Term& t : Poly(terms(found->condition)))
+  for (const Term& t : terms(found->condition))
     result = add(result, mul_mono(sub(on, off), t.mono, t.coef));
   return result;
 }

@@ -23,9 +23,9 @@ Nf Engine::strip_iota(Nf e) {
     for (const Factor& f : factors(t.mono)) any = any || is_op(f.atom, Op::iota);
   if (!any) return e;
   Nf result = zero;
-  for (const Term& t : Poly(terms(e))) {
+  for (const Term& t : terms(e)) {
     Nf product = number(t.coef);
-    for (const Factor& f : Mono(factors(t.mono)))
+    for (const Factor& f : factors(t.mono))
       product = mul(product, is_op(f.atom, Op::iota) ? pow(atoms[f.atom].args[0], f.exponent)
                                                      : atom_power(f.atom, f.exponent));
     result = add(result, product);
@@ -80,8 +80,8 @@ Nf reduce_constant(Engine& g, Nf e, Rational* constant) {
 /// [(v - k) mod m = 0] for e = v - m floor(v / m) - k, with numbers m and k: that v mod m is k. One
 /// form for all k in [0, m); others are no remainder. None if e is that form, or another.
 std::optional<Nf> of_remainder(Engine& g, Nf e) {
-  for (const Term& t : Poly(g.terms(e))) {
-    const Mono m = g.factors(t.mono);
+  for (const Term& t : g.terms(e)) {
+    const Mono& m = g.factors(t.mono);
     if (m.size() != 1 || !m[0].exponent.is_one() || !g.is_op(m[0].atom, Op::floor)) continue;
     if (!t.coef.is_integer()) return std::nullopt;
     const Nf by = g.number(std::abs(t.coef.num));
@@ -207,7 +207,7 @@ std::optional<Nf> Engine::by_conditions(AtomKind kind, Nf e) {
   if (alone ? conditions.size() > 1 : terms(e).size() < 2) return std::nullopt;
   const AtomId c = conditions[0];
   Nf on = zero, off = zero;
-  for (const Term& t : Poly(terms(e))) {
+  for (const Term& t : terms(e)) {
     const Mono& m = factors(t.mono);
     size_t i = 0;
     while (i < m.size() && m[i].atom != c) ++i;
@@ -225,7 +225,7 @@ std::optional<Nf> Engine::by_conditions(AtomKind kind, Nf e) {
 /// e = low + radix * high with |low| < radix and integer high. e = 0 iff low = 0 and high = 0. e <=
 /// 0 iff high <= 0 (low in (-radix, 0]) or high <= -1 (low in [1, radix]).
 std::optional<Nf> Engine::split_radix(AtomKind kind, Nf e) {
-  const Poly p = terms(e);
+  const Poly& p = terms(e);
   if (p.size() < 2) return std::nullopt;
   for (const Term& lead : p) {
     Mono sizes_here;
@@ -263,10 +263,10 @@ std::optional<Nf> Engine::split_radix(AtomKind kind, Nf e) {
 Nf Engine::with_factors(Nf e, const std::function<std::optional<Nf>(const Factor&)>& value) {
   Nf result = zero;
   bool changes = false;
-  for (const Term& t : Poly(terms(e))) {
+  for (const Term& t : terms(e)) {
     Mono kept;
     Nf product = one;
-    for (const Factor& f : Mono(factors(t.mono))) {
+    for (const Factor& f : factors(t.mono)) {
       if (const auto other = value(f))
         product = mul(product, *other);
       else
@@ -311,8 +311,8 @@ Engine::Pair Engine::compare_steps(Nf x, Nf y) {
   using enum Pair;
   if (terms(x).size() > 8 || terms(y).size() > 8) return unrelated;
   Rational ratio = 0;
-  for (const Term& t : Poly(terms(x)))
-    for (const Term& s : Poly(terms(y)))
+  for (const Term& t : terms(x))
+    for (const Term& s : terms(y))
       if (s.mono == t.mono && ratio.is_zero() && !sign_of_number(monomial(t.mono, 1)))
         ratio = s.coef / t.coef;
   if (ratio.is_zero()) return unrelated;
@@ -335,7 +335,7 @@ Engine::Pair Engine::relation(AtomId x, AtomId y) {
   const bool step = is_op(x, Op::step), other = is_op(y, Op::step);
   if (step || other)
     return pair_facts[key] = step && other ? compare_steps(inner(x), inner(y)) : Pair::unrelated;
-  return pair_facts[key] = compare_indicators(*this, Atom(atoms[x]), Atom(atoms[y]));
+  return pair_facts[key] = compare_indicators(*this, atoms[x], atoms[y]);
 }
 
 /// Simplifies a product: drops indicators that others imply; returns false if two exclude each

@@ -17,7 +17,7 @@ std::vector<Equation> equations(Engine& g, TensorId t, const Mono& m) {
   for (const Factor& f : m) {
     if (g.atoms[f.atom].kind != AtomKind::eq0 || !f.exponent.is_one()) continue;
     Nf e = g.atoms[f.atom].args[0];
-    for (const Term& term : Poly(g.terms(e))) {
+    for (const Term& term : g.terms(e)) {
       const Mono& x = g.factors(term.mono);
       if (x.size() != 1 || !x[0].exponent.is_one() || g.atoms[x[0].atom].kind != AtomKind::app)
         continue;

@@ -18,9 +18,14 @@ VarSet set_minus(const VarSet& a, const VarSet& b) {
   return out;
 }
 
+void unite(VarSet& set, const VarSet& more) {
+  if (!std::includes(set.begin(), set.end(), more.begin(), more.end()))
+    set = set.empty() ? more : set_union(set, more);
+}
+
 Engine::Engine(Budget b, Fault f) : budget(b), fault(f) {
-  zero = poly({});
-  one = poly({{mono({}), 1}});
+  zero = poly(Poly{});
+  one = poly({mono(Mono{}), 1});
 }
 
 void Engine::tick(long n) {
@@ -31,39 +36,38 @@ void Engine::tick(long n) {
 }
 
 // The tables have one length each time that a tick ends the budget.
-AtomId Engine::atom(Atom a) {
-  auto [id, fresh] = atoms.intern(std::move(a));
+AtomId Engine::atom(const Atom& a) {
+  auto [id, fresh] = atoms.intern(a);
   if (fresh) {
     VarSet free;
     if (atoms[id].kind == AtomKind::var) free = {atoms[id].ref};
-    for (Nf arg : atoms[id].args) free = set_union(free, free_of(arg));
+    for (Nf arg : atoms[id].args) unite(free, free_of(arg));
     atom_vars.push_back(std::move(free));
     tick();
   }
   return id;
 }
 
-MonoId Engine::mono(Mono m) {
+MonoId Engine::mono(std::span<const Factor> m) {
   constexpr long most = 16;  // of a longer one each step reads every factor
   if (const long length = static_cast<long>(m.size()); length > most) tick(length);
-  auto [id, fresh] = monos.intern(std::move(m));
+  auto [id, fresh] = monos.intern(m);
   if (fresh) {
     VarSet free;
-    for (const Factor& f : monos[id]) free = set_union(free, atom_vars[f.atom]);
+    for (const Factor& f : m) unite(free, atom_vars[f.atom]);
     mono_vars.push_back(std::move(free));
     tick();
   }
   return id;
 }
 
-Nf Engine::poly(Poly p) {
-  const long length = static_cast<long>(p.size());
-  auto [id, fresh] = polys.intern(std::move(p));
+Nf Engine::poly(std::span<const Term> p) {
+  auto [id, fresh] = polys.intern(p);
   if (fresh) {
     VarSet free;
-    for (const Term& t : polys[id]) free = set_union(free, mono_vars[t.mono]);
+    for (const Term& t : p) unite(free, mono_vars[t.mono]);
     poly_vars.push_back(std::move(free));
-    tick(1 + length);
+    tick(1 + static_cast<long>(p.size()));
   }
   return {id};
 }
@@ -108,18 +112,9 @@ TensorId Engine::tensor(TensorInfo t, const std::string& key) {
 
 Nf Engine::monomial(MonoId m, Rational coef) {
   if (coef.is_zero()) return zero;
-  return poly({{m, coef}});
+  return poly({m, coef});
 }
 
-Nf Engine::atom_power(AtomId a, Rational exponent) { return monomial(mono({{a, exponent}}), 1); }
-
-const TensorInfo* Engine::derived(AtomId a) const {
-  return atoms[a].kind == AtomKind::app ? &tensors[atoms[a].ref] : nullptr;
-}
-
-bool Engine::is_op(AtomId a, Op op) const {
-  const TensorInfo* t = derived(a);
-  return t != nullptr && t->op == op;
-}
+Nf Engine::atom_power(AtomId a, Rational exponent) { return monomial(mono({a, exponent}), 1); }
 
 }  // namespace shardproof::algebra

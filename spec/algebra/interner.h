@@ -1,9 +1,10 @@
-// Hash-consing: one id per distinct value. References stay valid while the table grows.
+// Hash-consing: one id per distinct value.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
+#include <memory>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -16,13 +17,32 @@ inline uint64_t mix(uint64_t a, uint64_t b) {
   return x ^ (x >> 29);
 }
 
-/// T needs `uint64_t hash_value(const T&)` and `bool same(const T&, const T&)`. Open addressing, at
-/// most half full: a value is in the first free cell after its hash.
+/// An array that grows, whose elements stay where they are: references stay valid.
+template <typename T>
+class Stable {
+ public:
+  void push_back(T value) {
+    if (size_ % block == 0) blocks_.push_back(std::make_unique<T[]>(block));
+    blocks_.back()[size_++ % block] = std::move(value);
+  }
+  const T& operator[](size_t i) const { return blocks_[i / block][i % block]; }
+  size_t size() const { return size_; }
+
+ private:
+  static constexpr size_t block = 32;
+  std::vector<std::unique_ptr<T[]>> blocks_;
+  size_t size_ = 0;
+};
+
+/// T needs `uint64_t hash_value(const T&)` and `bool same(const T&, const T&)`, where a span stands
+/// for a vector. Open addressing, at most half full: a value is in the first free cell after its
+/// hash. References to values stay valid.
 template <typename T>
 class Interner {
  public:
-  /// The id of `value`, and whether it is new.
-  std::pair<uint32_t, bool> intern(T value) {
+  /// The id of `value`, and whether it is new: only then a T is made of it.
+  template <typename Value>
+  std::pair<uint32_t, bool> intern(const Value& value) {
     if (2 * values_.size() >= cells_.size()) grow();
     const uint64_t hash = hash_value(value);
     size_t at = hash & (cells_.size() - 1);
@@ -30,7 +50,10 @@ class Interner {
       if (cells_[at].hash == hash && same(values_[cells_[at].id], value))
         return {cells_[at].id, false};
     const auto id = static_cast<uint32_t>(values_.size());
-    values_.push_back(std::move(value));
+    if constexpr (std::ranges::range<Value>)
+      values_.push_back(T(value.begin(), value.end()));
+    else
+      values_.push_back(value);
     cells_[at] = {hash, id};
     return {id, true};
   }
@@ -55,7 +78,7 @@ class Interner {
     }
   }
 
-  std::deque<T> values_;
+  Stable<T> values_;
   std::vector<Cell> cells_;
 };
 

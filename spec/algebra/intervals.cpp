@@ -34,7 +34,7 @@ Interval product(const Interval& a, const Interval& b) {
 void Engine::declare_bound(Nf gap, bool strict) {
   std::optional<Term> moving;
   Nf rest = zero;
-  for (const Term& t : Poly(terms(gap))) {
+  for (const Term& t : terms(gap)) {
     const Mono& m = factors(t.mono);
     const bool of_sizes = std::all_of(
         m.begin(), m.end(), [&](const Factor& f) { return atoms[f.atom].kind == AtomKind::size; });
@@ -124,9 +124,9 @@ Interval Engine::bounds_of(Nf e) {
   constexpr size_t most_terms = 8;
   if (terms(e).size() > most_terms) return {};
   Interval sum{Rational(0), Rational(0), false, false};
-  for (const Term& t : Poly(terms(e))) {
+  for (const Term& t : terms(e)) {
     Interval value{Rational(1), Rational(1), false, false};
-    const Mono m = factors(t.mono);
+    const Mono& m = factors(t.mono);
     for (const Factor& f : m) {
       if (!f.exponent.is_integer() || f.exponent.sign() < 0 || Rational(8) < f.exponent) return {};
       for (Rational k = 0; k < f.exponent; k = k + Rational(1))
@@ -170,10 +170,10 @@ bool Engine::bounded_by_logarithms(Nf e, bool strict) {
   constexpr size_t most_terms = 16;
   if (terms(e).size() > most_terms) return false;
   std::map<MonoId, Nf> numbers;
-  for (const Term& t : Poly(terms(e))) {
+  for (const Term& t : terms(e)) {
     Nf number_of = number(t.coef);
     Mono rest;
-    for (const Factor& f : Mono(factors(t.mono))) {
+    for (const Factor& f : factors(t.mono)) {
       const bool of_number = is_op(f.atom, Op::log) && f.exponent.is_one() &&
                              as_number(Nf(tensors[atoms[f.atom].ref].body));
       if (of_number)

@@ -15,7 +15,7 @@ struct Parts {
 
 std::optional<Parts> parts_of(Engine& g, const VarSet& over, Nf e) {
   Parts parts{std::nullopt, g.zero, g.zero};
-  for (const Term& t : Poly(g.terms(e))) {
+  for (const Term& t : g.terms(e)) {
     Mono rest;
     for (const Factor& f : g.factors(t.mono)) {
       const bool selects =
@@ -52,8 +52,8 @@ bool falls(Engine& g, const VarSet& bound, Nf index, Nf count, Nf e) {
   if (bound.size() == 1) {
     const auto alone = g.single_atom(i);
     stride = g.zero;
-    for (const Term& t : Poly(g.terms(e))) {
-      const Mono m = g.factors(t.mono);
+    for (const Term& t : g.terms(e)) {
+      const Mono& m = g.factors(t.mono);
       for (size_t k = 0; alone && k < m.size(); ++k)
         if (m[k].atom == *alone && m[k].exponent.is_one())
           stride = g.sub(stride, g.fix(without(m, k), t.coef));
@@ -61,7 +61,7 @@ bool falls(Engine& g, const VarSet& bound, Nf index, Nf count, Nf e) {
   }
   const Nf rest = g.add(e, g.mul(stride, i));
   Nf above = g.zero;
-  for (const Term& t : Poly(g.terms(rest)))
+  for (const Term& t : g.terms(rest))
     if (!g.mentions_any(g.mono_vars[t.mono], bound))
       above = g.add(above, g.monomial(t.mono, t.coef));
   const Nf f = g.sub(above, rest), last = g.sub(stride, g.one);

@@ -6,19 +6,10 @@
 
 namespace shardproof::algebra {
 
-namespace {
-
-std::string key_of(Op op, const VarSet& vars, Nf body) {
-  std::string key = std::to_string(static_cast<int>(op)) + ":" + std::to_string(body.id);
-  for (VarId v : vars) key += "," + std::to_string(v);
-  return key;
-}
-
-}  // namespace
-
 /// D[params] for op_{binders} body. For `lambda` the order of the binders is part of the meaning.
 Nf Engine::lift(Op op, const VarSet& binders, Nf body) {
-  std::string key = key_of(op, binders, body);
+  Key key(binders.begin(), binders.end());
+  key.insert(key.end(), {body.id, static_cast<uint64_t>(op)});
   if (auto it = lift_cache.find(key); it != lift_cache.end()) return it->second;
   tick(4);
   VarSet sorted = binders;
@@ -95,7 +86,7 @@ Nf Engine::app(TensorId id, std::vector<Nf> args) {
 
 /// The body of D at args; its binders become scratch variables that are not in `avoid`.
 Nf Engine::open(TensorId id, const std::vector<Nf>& args, const VarSet& avoid, VarSet* binders) {
-  const TensorInfo t = tensors[id];
+  const TensorInfo& t = tensors[id];
   Map map;
   VarSet taken = avoid;
   for (size_t i = 0; i < t.ranges.size(); ++i)

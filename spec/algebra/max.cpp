@@ -69,18 +69,18 @@ std::optional<Nf> Engine::clip(Nf inside, Nf low) {
 
 /// Whether a sum counts the entries that are the maximum over its indices: at least one is.
 bool Engine::counts_greatest(AtomId sum) {
-  const Atom atom = atoms[sum];
+  const Atom& atom = atoms[sum];
   const auto condition = [&](Nf e) {
     const auto found = single_atom(e);
     return found && atoms[*found].kind == AtomKind::eq0 ? found : std::nullopt;
   };
   if (!condition(tensors[atom.ref].body)) return false;
   VarSet binders;
-  const VarSet avoid = free_of(of_atom(sum));
-  const auto opened = condition(open(atom.ref, std::vector<Nf>(atom.args), avoid, &binders));
+  const VarSet& avoid = free_of(of_atom(sum));
+  const auto opened = condition(open(atom.ref, atom.args, avoid, &binders));
   if (!opened) return false;
   const Nf apart = atoms[*opened].args[0];
-  const Poly both = terms(apart);
+  const Poly& both = terms(apart);
   return std::any_of(both.begin(), both.end(), [&](const Term& t) {
     const Nf greatest = monomial(t.mono, 1);
     const auto maximum = single_atom(greatest);
@@ -98,7 +98,7 @@ std::optional<Nf> Engine::greatest_magnitude(Nf a, Nf b) {
   if (!one_max || !other || !is_op(*one_max, Op::max) || !is_op(*other, Op::max))
     return std::nullopt;
   VarSet binders;
-  const Atom atom = atoms[*one_max];
+  const Atom& atom = atoms[*one_max];
   const Nf body = open(atom.ref, atom.args, set_union(free_of(a), free_of(b)), &binders);
   if (max(binders, scale(body, -1)) != b && fault != Fault::maximum_of_two) return std::nullopt;
   return max(binders, apply(Fn::abs, body));
@@ -137,7 +137,7 @@ std::optional<Map> indices(Engine& g, const VarSet& binders, AtomId own, AtomId 
 /// Whether `entry` is one of the values of which this is the maximum.
 bool Engine::is_entry_of(AtomId maximum, Nf entry) {
   VarSet binders;
-  const Atom atom = atoms[maximum];
+  const Atom& atom = atoms[maximum];
   const Nf body = open(atom.ref, atom.args, free_of(entry), &binders);
   for (AtomId own : entries_in(*this, body))
     for (AtomId other : entries_in(*this, entry))
@@ -157,8 +157,8 @@ bool Engine::is_entry_of(AtomId maximum, Nf entry) {
 bool Engine::below_maximum(Nf u) {
   constexpr size_t most_terms = 8;
   if (is_single(u) || terms(u).size() > most_terms) return false;
-  for (const Term& t : Poly(terms(u))) {
-    const Mono m = factors(t.mono);
+  for (const Term& t : terms(u)) {
+    const Mono& m = factors(t.mono);
     if (m.size() != 1 || !m[0].exponent.is_one() || t.coef.sign() < 0) continue;
     if (!is_op(m[0].atom, Op::max)) continue;
     const Nf entry = scale(sub(monomial(t.mono, t.coef), u), Rational(1) / t.coef);
@@ -172,7 +172,7 @@ bool Engine::below_maximum(Nf u) {
 std::optional<Nf> Engine::max_of_function(const VarSet& bound, Nf body) {
   if (!is_single(body)) return std::nullopt;
   const Term t = terms(body)[0];
-  const Mono m = factors(t.mono);
+  const Mono& m = factors(t.mono);
   if (m.size() != 1) return std::nullopt;
   Rational exponent = m[0].exponent;
   const TensorInfo* function = derived(m[0].atom);
@@ -212,7 +212,7 @@ Nf Engine::max(VarSet bound, Nf body) {
     return greatest;
   }
   Nf fixed = zero, moving = zero;  // max_v (a(v) + b) = b + max_v a(v)
-  for (const Term& t : Poly(terms(body))) {
+  for (const Term& t : terms(body)) {
     Nf term = monomial(t.mono, t.coef);
     bool infinite = false;  // -inf is no real number: it stays with the mask that guards it
     for (const Factor& f : factors(t.mono)) infinite = infinite || f.atom == minus_infinity();
@@ -229,18 +229,17 @@ Nf Engine::max(VarSet bound, Nf body) {
   if (is_single(rest)) {  // a factor that may be 0: both sides are 0 then
     Mono shared, own;
     const Term t = terms(rest)[0];
-    for (const Factor& f : Mono(factors(t.mono)))
+    for (const Factor& f : factors(t.mono))
       (!mentions_any(atom_vars[f.atom], bound) && never_negative(f.atom) ? shared : own)
           .push_back(f);
     rest = fix(own, t.coef), factor = mul(factor, fix(shared, 1));
   }
   if (is_single(rest) && terms(rest)[0].coef.is_one()) {
-    const Mono m = factors(terms(rest)[0].mono);
+    const Mono& m = factors(terms(rest)[0].mono);
     if (m.size() == 1 && m[0].exponent.is_one() && is_op(m[0].atom, Op::max)) {
       VarSet binders;
       VarSet avoid = set_union(free_of(rest), bound);
-      Nf opened =
-          open(atoms[m[0].atom].ref, std::vector<Nf>(atoms[m[0].atom].args), avoid, &binders);
+      Nf opened = open(atoms[m[0].atom].ref, atoms[m[0].atom].args, avoid, &binders);
       bound.insert(bound.end(), binders.begin(), binders.end());
       return add(fixed, mul(factor, max(bound, opened)));
     }

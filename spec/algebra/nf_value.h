@@ -77,10 +77,10 @@ struct NfValue {
 
   double operator()(Nf e, const Env& env) {
     double total = 0, term = 0;
-    for (const Term& t : Poly(g.terms(e))) {
+    for (const Term& t : g.terms(e)) {
       double product = t.coef.value();
       bool vanishes = false;  // undefined values are finite, and a mask must hide them
-      for (const Factor& f : Mono(g.factors(t.mono))) {
+      for (const Factor& f : g.factors(t.mono)) {
         double base = atom(f.atom, env), x = power_value(base, f.exponent.value());
         if (std::isnan(x)) x = 0.6180339 + std::fmod(std::fabs(base), 1.0);
         vanishes = vanishes || x == 0;
@@ -103,7 +103,7 @@ struct NfValue {
   }
 
   double atom(AtomId id, const Env& env) {
-    const Atom a = g.atoms[id];
+    const Atom& a = g.atoms[id];
     switch (a.kind) {
       case AtomKind::size:
         return sizes.at(g.sizes[a.ref]);
@@ -118,7 +118,7 @@ struct NfValue {
       case AtomKind::app:
         break;
     }
-    const TensorInfo t = g.tensors[a.ref];
+    const TensorInfo& t = g.tensors[a.ref];
     if (t.op == Op::symbol) return symbol(a, env);
     std::vector<int> at;
     for (Nf arg : a.args) at.push_back(integer(arg, env));
@@ -136,8 +136,8 @@ struct NfValue {
   }
 
   double symbol(const Atom& a, const Env& env) {
-    const Atom lambda = g.atoms[g.only_atom(a.args[0])];
-    const TensorInfo t = g.tensors[lambda.ref];
+    const Atom& lambda = g.atoms[g.only_atom(a.args[0])];
+    const TensorInfo& t = g.tensors[lambda.ref];
     Env inside;
     for (size_t i = 0; i < lambda.args.size(); ++i)
       inside[g.slot(VarInfo::param, static_cast<uint32_t>(i), t.ranges[i])] =

@@ -73,16 +73,16 @@ Nf Engine::older_sum(const VarSet& bound, const Mono& m) {
 /// e with another form of its sums of one product.
 Nf Engine::with_sums(Nf e, const std::function<Nf(const VarSet&, const Mono&)>& form) {
   Nf result = zero;
-  for (const Term& t : Poly(terms(e))) {
+  for (const Term& t : terms(e)) {
     Mono kept;
     Nf product = one;
-    for (const Factor& f : Mono(factors(t.mono))) {
+    for (const Factor& f : factors(t.mono)) {
       VarSet binders;
       Nf body = zero;
       if (is_op(f.atom, Op::sum) && f.exponent.is_one())
-        body = open(atoms[f.atom].ref, std::vector<Nf>(atoms[f.atom].args), free_of(e), &binders);
+        body = open(atoms[f.atom].ref, atoms[f.atom].args, free_of(e), &binders);
       if (body != zero && is_single(body) && terms(body)[0].coef.is_one())
-        product = mul(product, form(binders, Mono(factors(terms(body)[0].mono))));
+        product = mul(product, form(binders, factors(terms(body)[0].mono)));
       else
         kept.push_back(f);
     }
@@ -133,8 +133,8 @@ Nf Engine::sums_to_index(Nf e) {
 Nf Engine::unite_opposites(Nf e) {
   std::vector<std::pair<AtomId, AtomId>> turned;
   std::vector<AtomId> seen;  // comparisons
-  for (const Term& t : Poly(terms(e)))
-    for (const Factor& f : Mono(factors(t.mono))) {
+  for (const Term& t : terms(e))
+    for (const Factor& f : factors(t.mono)) {
       if (atoms[f.atom].kind != AtomKind::le0) continue;
       if (std::find(seen.begin(), seen.end(), f.atom) != seen.end()) continue;
       const auto other = opposite(f.atom);
@@ -144,10 +144,10 @@ Nf Engine::unite_opposites(Nf e) {
     }
   if (turned.empty()) return e;
   Nf result = zero;
-  for (const Term& t : Poly(terms(e))) {
+  for (const Term& t : terms(e)) {
     Mono kept;
     Nf product = one;
-    for (const Factor& f : Mono(factors(t.mono))) {
+    for (const Factor& f : factors(t.mono)) {
       const auto hit = std::find_if(turned.begin(), turned.end(),
                                     [&](const auto& pair) { return pair.first == f.atom; });
       if (hit == turned.end() || !f.exponent.is_one())
@@ -170,8 +170,8 @@ Nf Engine::unite_covers(Nf e) {
     return fault == Fault::covers || at_least(sub(one, add(a, b)), 0);
   };
   Nf result = zero;
-  for (const Term& t : Poly(terms(e))) {
-    const Mono m = factors(t.mono);
+  for (const Term& t : terms(e)) {
+    const Mono& m = factors(t.mono);
     std::optional<std::pair<size_t, size_t>> pair;
     for (size_t i = 0; i < m.size(); ++i)
       for (size_t j = 0; j < i && !pair; ++j)

@@ -29,8 +29,8 @@ struct Row {
   /// e times the denominators > 0 that all entries share.
   Nf without_denominators(Nf e) {
     std::map<AtomId, Rational> least;
-    for (const Term& t : Poly(g.terms(e)))
-      for (const Factor& f : Mono(g.factors(t.mono)))
+    for (const Term& t : g.terms(e))
+      for (const Factor& f : g.factors(t.mono))
         if (f.exponent.sign() < 0 && !varies(g.atom_vars[f.atom]) &&
             (g.positive_atom(f.atom) || g.fault == Fault::order_factor))
           if (Rational& known = least[f.atom]; f.exponent < known) known = f.exponent;
@@ -64,7 +64,7 @@ struct Row {
   std::optional<Nf> inside(Nf e) {
     if (!g.is_single(e)) return std::nullopt;
     const Term t = g.terms(e)[0];
-    const Mono factors = g.factors(t.mono);
+    const Mono& factors = g.factors(t.mono);
     const Rational sign = t.coef.sign();
     const auto is_positive = [&](const Factor& f) { return g.positive_atom(f.atom); };
     const bool never_negative = g.never_negative(factors.at(0).atom);
@@ -84,7 +84,7 @@ struct Row {
   /// u, if e is a sum of several terms that all have the order of u: x + exp(x).
   std::optional<Nf> common_order(Nf e, int rounds) {
     constexpr size_t most_terms = 6;
-    const Poly all = g.terms(e);
+    const Poly& all = g.terms(e);
     if (all.size() < 2 || all.size() > most_terms) return std::nullopt;
     std::optional<Nf> order;
     for (const Term& t : all) {

@@ -13,8 +13,8 @@ class Found {
   void read(Nf e, int depth = 0) {
     constexpr int deepest = 5;
     if (depth < deepest)
-      for (const Term& t : Poly(g_.terms(e)))
-        for (const Factor& f : Mono(g_.factors(t.mono)))
+      for (const Term& t : g_.terms(e))
+        for (const Factor& f : g_.factors(t.mono))
           if (contains(g_.atom_vars[f.atom], v_)) factor(f.atom, depth + 1);
   }
 
@@ -23,7 +23,7 @@ class Found {
  private:
   void factor(AtomId a, int depth) {
     if (g_.orders_at(a, name_, v_)) all.push_back(a);
-    for (Nf part : std::vector<Nf>(g_.atoms[a].args)) read(part, depth);
+    for (Nf part : g_.atoms[a].args) read(part, depth);
     const TensorInfo* t = g_.derived(a);
     if (t && !is_leaf(t->op) && t->binders.empty()) read(g_.inner(a), depth);
   }
@@ -44,7 +44,7 @@ std::vector<AtomId> Engine::orders_of(Nf e, const char* name, VarId v) {
 std::optional<Nf> Engine::row_of(const std::vector<Nf>& args, VarSet* index) {
   const auto row = single_atom(args[0]);
   if (!row || !is_op(*row, Op::lambda)) return std::nullopt;
-  const Atom lambda = atoms[*row];
+  const Atom& lambda = atoms[*row];
   return open(lambda.ref, lambda.args, free_of(args[0]), index);
 }
 
@@ -119,7 +119,7 @@ std::optional<Nf> Engine::order_of_order(TensorId id, const std::vector<Nf>& arg
     index = add(mul(index, vars[v].range), var(v)), size = mul(size, vars[v].range);
   const auto only = single_atom(*row);
   if (!only || !(is_order(*only, "argsort") || is_order(*only, "argsort^-1"))) return std::nullopt;
-  const Atom inside = atoms[*only];
+  const Atom& inside = atoms[*only];
   if (inside.args[1] != index || mentions_any(free_of(inside.args[0]), digits) ||
       tensors[inside.ref].facts.below != size)
     return std::nullopt;
@@ -139,8 +139,8 @@ std::optional<Nf> Engine::at_place(const VarSet& bound, const Mono& m, Rational 
   for (size_t i = 0; i < m.size(); ++i) {
     if (atoms[m[i].atom].kind != AtomKind::eq0 || !m[i].exponent.is_one()) continue;
     const Nf e = atoms[m[i].atom].args[0];
-    for (const Term& t : Poly(terms(e))) {
-      const Mono alone = factors(t.mono);
+    for (const Term& t : terms(e)) {
+      const Mono& alone = factors(t.mono);
       if (alone.size() != 1 || !alone[0].exponent.is_one()) continue;
       const AtomId order = alone[0].atom;
       for (VarId v : bound) {
@@ -167,7 +167,7 @@ std::optional<Nf> Engine::in_any_order(const VarSet& bound, const Mono& m, Ratio
     for (const char* name : {"argsort", "argsort^-1"})
       for (AtomId order : orders_of(body, name, v)) {
         if (!permutes(order, v)) continue;
-        const Atom a = atoms[order];
+        const Atom& a = atoms[order];
         const auto reordered = [&](int copy) {
           return substitute(body, {{v, app(inverse_of(a.ref, copy), a.args)}});
         };

@@ -6,7 +6,7 @@
 
 namespace shardproof::algebra {
 
-Nf Engine::number(Rational value) { return value.is_zero() ? zero : monomial(mono({}), value); }
+Nf Engine::number(Rational value) { return value.is_zero() ? zero : monomial(mono(Mono{}), value); }
 
 Nf Engine::size(const std::string& name) {
   auto [it, fresh] = size_ids.try_emplace(name, static_cast<uint32_t>(sizes.size()));
@@ -20,27 +20,34 @@ Nf Engine::var(VarId v) {
   return of_atom(atom({AtomKind::var, v, {}}));
 }
 
+namespace {
+
+bool by_mono(const Term& a, const Term& b) { return a.mono < b.mono; }
+
+}  // namespace
+
 Nf Engine::add_all(Poly p) {
-  std::sort(p.begin(), p.end(), [](const Term& a, const Term& b) { return a.mono < b.mono; });
-  Poly out;
+  if (!std::is_sorted(p.begin(), p.end(), by_mono)) std::sort(p.begin(), p.end(), by_mono);
+  auto end = p.begin();  // of the sum so far, which takes the place of the terms
   for (const Term& t : p) {
-    if (!out.empty() && out.back().mono == t.mono) {
-      out.back().coef = out.back().coef + t.coef;
+    if (end != p.begin() && end[-1].mono == t.mono) {
+      end[-1].coef = end[-1].coef + t.coef;
     } else {
-      if (!out.empty() && out.back().coef.is_zero()) out.pop_back();
-      out.push_back(t);
+      if (end != p.begin() && end[-1].coef.is_zero()) --end;
+      *end++ = t;
     }
   }
-  if (!out.empty() && out.back().coef.is_zero()) out.pop_back();
+  if (end != p.begin() && end[-1].coef.is_zero()) --end;
   tick(static_cast<long>(p.size()));
-  return poly(std::move(out));
+  return poly({p.begin(), end});
 }
 
 Nf Engine::add(Nf a, Nf b) {
   if (a == zero) return b;
   if (b == zero) return a;
-  Poly all = terms(a);
-  all.insert(all.end(), terms(b).begin(), terms(b).end());
+  const Poly &x = terms(a), &y = terms(b);
+  Poly all(x.size() + y.size());
+  std::merge(x.begin(), x.end(), y.begin(), y.end(), all.begin(), by_mono);
   const Nf sum = add_all(std::move(all));
   note_sum(a, b, sum);
   return sum;
@@ -71,17 +78,24 @@ std::optional<AtomId> Engine::single_atom(Nf e) const {
   return m[0].atom;
 }
 
+namespace {
+
+/// Not sorted yet.
+Mono product(const Mono& a, const Mono& b) {
+  Mono all;
+  all.reserve(a.size() + b.size());
+  all.insert(all.end(), a.begin(), a.end());
+  all.insert(all.end(), b.begin(), b.end());
+  return all;
+}
+
+}  // namespace
+
 /// a * coef * m, distributed at any length.
 Nf Engine::mul_mono(Nf a, MonoId m, Rational coef) {
   if (factors(m).empty()) return scale(a, coef);
-  Poly all;
-  for (const Term& t : terms(a)) {
-    Mono product = factors(t.mono);
-    product.insert(product.end(), factors(m).begin(), factors(m).end());
-    const Poly& p = terms(fix(std::move(product), t.coef * coef));
-    all.insert(all.end(), p.begin(), p.end());
-  }
-  return add_all(std::move(all));
+  return sum_of_terms(
+      a, [&](const Term& t) { return fix(product(factors(t.mono), factors(m)), t.coef * coef); });
 }
 
 namespace {
@@ -125,17 +139,10 @@ Nf Engine::mul(Nf a, Nf b) {
     result = zero;
   } else if (distribute) {
     if (lb > la) std::swap(a, b);
-    Poly all;
-    for (const Term& t : terms(b)) {
-      const Poly& p = terms(mul_mono(a, t.mono, t.coef));
-      all.insert(all.end(), p.begin(), p.end());
-    }
-    result = add_all(std::move(all));
+    result = sum_of_terms(b, [&](const Term& t) { return mul_mono(a, t.mono, t.coef); });
   } else {
     const Term ta = terms(cut(a))[0], tb = terms(cut(b))[0];
-    Mono product = factors(ta.mono);
-    product.insert(product.end(), factors(tb.mono).begin(), factors(tb.mono).end());
-    result = fix(std::move(product), ta.coef * tb.coef);
+    result = fix(product(factors(ta.mono), factors(tb.mono)), ta.coef * tb.coef);
   }
   note_product(a, b, result);
   mul_cache.emplace(key, result);
@@ -146,30 +153,26 @@ namespace {
 
 void merge(Mono& m) {
   std::sort(m.begin(), m.end(), [](const Factor& a, const Factor& b) { return a.atom < b.atom; });
-  Mono out;
+  auto end = m.begin();
   for (const Factor& f : m) {
-    if (!out.empty() && out.back().atom == f.atom)
-      out.back().exponent = out.back().exponent + f.exponent;
+    if (end != m.begin() && end[-1].atom == f.atom)
+      end[-1].exponent = end[-1].exponent + f.exponent;
     else
-      out.push_back(f);
+      *end++ = f;
   }
-  m.clear();
-  for (const Factor& f : out)
-    if (!f.exponent.is_zero()) m.push_back(f);
+  m.erase(end, m.end());
+  std::erase_if(m, [](const Factor& f) { return f.exponent.is_zero(); });
 }
 
 /// p^e with e outside [0,1): the integer part goes to the coefficient.
 void reduce_primes(const Engine& g, Mono& m, Rational& coef) {
-  Mono out;
-  for (Factor f : m) {
-    if (g.atoms[f.atom].kind == AtomKind::prime) {
-      int64_t whole = f.exponent.floor();
-      coef = coef * power_of(Rational(static_cast<int64_t>(g.atoms[f.atom].ref)), whole);
-      f.exponent = f.exponent - Rational(whole);
-    }
-    if (!f.exponent.is_zero()) out.push_back(f);
+  for (Factor& f : m) {
+    if (g.atoms[f.atom].kind != AtomKind::prime) continue;
+    int64_t whole = f.exponent.floor();
+    coef = coef * power_of(Rational(static_cast<int64_t>(g.atoms[f.atom].ref)), whole);
+    f.exponent = f.exponent - Rational(whole);
   }
-  m = out;
+  std::erase_if(m, [](const Factor& f) { return f.exponent.is_zero(); });
 }
 
 /// [u = 0] u^k = 0 for k > 0, and what is 0 with a sum u.
@@ -199,7 +202,7 @@ std::pair<size_t, size_t> mergeable_exps(const Engine& g, const Mono& m) {
 /// Divides `m` by the product e of exp atoms; false if their exponents in m are too small.
 bool divide(Engine& g, Nf e, Mono& m) {
   if (!g.is_single(e) || !g.terms(e)[0].coef.is_one()) return false;
-  for (const Factor& f : Mono(g.factors(g.terms(e)[0].mono))) {
+  for (const Factor& f : g.factors(g.terms(e)[0].mono)) {
     size_t i = 0;
     while (i < m.size() && m[i].atom != f.atom) ++i;
     if (i == m.size() || !g.is_op(f.atom, Op::exp)) return false;
@@ -257,7 +260,7 @@ std::optional<Nf> Engine::replace_index(const Mono& m, Rational coef, Nf apart) 
     const auto atom = single_atom(index);
     if (!atom || atoms[*atom].kind != AtomKind::var) continue;
     for (const Nf other : {add(index, apart), sub(index, apart)}) {
-      const VarSet vars = free_of(other);  // sorted
+      const VarSet& vars = free_of(other);  // sorted
       if (vars.empty() || vars.back() < atoms[*atom].ref)
         return mul(pow(iota(other), m[i].exponent), fix(without(m, i), coef));
     }
@@ -307,7 +310,7 @@ std::optional<Nf> Engine::fold_sigmoid(const Mono& m, Rational coef) {
 std::optional<Engine::Sigmoid> Engine::sigmoid_of(AtomId a) {
   if (is_op(a, Op::sigmoid)) return Sigmoid{scale(inner(a), -1), sub(one, of_atom(a))};
   if (!is_op(a, Op::poly)) return std::nullopt;
-  const Poly p = terms(sub(one, inner(a)));
+  const Poly& p = terms(sub(one, inner(a)));
   if (p.size() != 1 || !p[0].coef.is_one() || factors(p[0].mono).size() != 1) return std::nullopt;
   const Factor f = factors(p[0].mono)[0];
   if (!f.exponent.is_one() || !is_op(f.atom, Op::sigmoid)) return std::nullopt;
@@ -380,29 +383,24 @@ Nf Engine::fix(Mono m, Rational coef) {
   }
   // Poly atoms are expanded while the product is short, and always when there is only one.
   long length = 1, count = 0;
-  Mono rest, polys_here;
+  const auto expands = [&](const Factor& f) {
+    return is_op(f.atom, Op::poly) && f.exponent.is_integer() && f.exponent.sign() > 0;
+  };
   for (const Factor& f : m) {
-    if (is_op(f.atom, Op::poly) && f.exponent.is_integer() && f.exponent.sign() > 0) {
-      polys_here.push_back(f);
-      long body = static_cast<long>(terms(tensors[atoms[f.atom].ref].body).size());
-      for (int64_t i = 0; i < f.exponent.num && length <= 100000; ++i) length *= body;
-      count += static_cast<long>(f.exponent.num);
-    } else {
-      rest.push_back(f);
-    }
+    if (!expands(f)) continue;
+    long body = static_cast<long>(terms(tensors[atoms[f.atom].ref].body).size());
+    for (int64_t i = 0; i < f.exponent.num && length <= 100000; ++i) length *= body;
+    count += static_cast<long>(f.exponent.num);
   }
   if (count == 0 || (count > 1 && length > budget.limit)) return monomial(mono(m), coef);
-  Nf result = fix(rest, coef);
-  for (const Factor& f : polys_here) {
+  Mono rest = m;
+  std::erase_if(rest, expands);
+  Nf result = fix(std::move(rest), coef);
+  for (const Factor& f : m) {
+    if (!expands(f)) continue;
     Nf body = inner(f.atom);
-    for (int64_t i = 0; i < f.exponent.num; ++i) {
-      Poly all;
-      for (const Term& t : Poly(terms(result))) {
-        const Poly& p = terms(mul_mono(body, t.mono, t.coef));
-        all.insert(all.end(), p.begin(), p.end());
-      }
-      result = add_all(std::move(all));
-    }
+    for (int64_t i = 0; i < f.exponent.num; ++i)
+      result = sum_of_terms(result, [&](const Term& t) { return mul_mono(body, t.mono, t.coef); });
   }
   return result;
 }

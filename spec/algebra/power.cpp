@@ -33,7 +33,7 @@ bool Engine::is_inverse(Nf base) const {
 Nf Engine::pow(Nf base, Rational e) {
   if (e.is_zero()) return one;
   if (e.is_one()) return base;
-  std::string key = std::to_string(base.id) + "^" + e.text();
+  const Key key{base.id, static_cast<uint64_t>(e.num), static_cast<uint64_t>(e.den)};
   if (auto it = pow_cache.find(key); it != pow_cache.end()) return it->second;
   Nf result;
   if (base == zero) {  // 0^-1 stays: an unknown value
@@ -81,7 +81,7 @@ Nf Engine::pow_single(Nf base, Rational e) {
     return fix(out, power_of(t.coef, e.num));
   }
   auto even = [](Rational k) { return k.is_integer() && k.num % 2 == 0; };
-  for (const Factor& f : Mono(factors(t.mono))) {
+  for (const Factor& f : factors(t.mono)) {
     Rational k = f.exponent;
     const auto magnitude = even(k) ? magnitude_of_sum(f.atom) : std::nullopt;
     if (magnitude && !even(k * e)) {
@@ -124,7 +124,7 @@ Rational unit(const Poly& p, Rational common) {
 }  // namespace
 
 Engine::Content Engine::content(Nf base, bool any) {
-  const Poly p = terms(base);
+  const Poly& p = terms(base);
   if (p.empty()) return {1, {}, base};
   int64_t num = 0, den = 1;
   for (const Term& t : p) {
@@ -186,12 +186,12 @@ namespace {
 
 /// -log E, if body = 1 + E for a product E of exp atoms: then 1/body = sigmoid(-log E).
 std::optional<Nf> sigmoid_argument(Engine& g, Nf body) {
-  const Poly p = g.terms(body);
+  const Poly& p = g.terms(body);
   if (p.size() != 2 || !p[0].coef.is_one() || !p[1].coef.is_one()) return std::nullopt;
   size_t constant = g.factors(p[0].mono).empty() ? 0 : 1;
   if (!g.factors(p[constant].mono).empty()) return std::nullopt;
   Nf u = g.zero;
-  for (const Factor& f : Mono(g.factors(p[1 - constant].mono))) {
+  for (const Factor& f : g.factors(p[1 - constant].mono)) {
     if (!g.is_op(f.atom, Op::exp)) return std::nullopt;
     u = g.sub(u, g.scale(g.inner(f.atom), f.exponent));
   }

@@ -24,11 +24,11 @@ struct Rebuilding {
     Nf result = g.zero;
     bool changed = false;
     Poly kept;
-    for (const Term& t : Poly(g.terms(e))) {
+    for (const Term& t : g.terms(e)) {
       Nf rest = g.one;
       Mono simple;
       bool same = true;
-      for (const Factor& f : Mono(g.factors(t.mono))) {
+      for (const Factor& f : g.factors(t.mono)) {
         const Nf image = of_atom(f.atom);
         const bool own = image == g.of_atom(f.atom);
         same = same && own;
@@ -55,7 +55,7 @@ struct Rebuilding {
   }
 
   Nf made_anew(AtomId a) {
-    const Atom atom = g.atoms[a];
+    const Atom& atom = g.atoms[a];
     std::vector<Nf> args;
     for (Nf arg : atom.args) args.push_back(of(arg));
     switch (atom.kind) {
@@ -91,7 +91,7 @@ struct Rebuilding {
   /// The tensor with its new body, applied to its parameters.
   Nf of_tensor(TensorId id) {
     if (auto it = tensors.find(id); it != tensors.end()) return it->second;
-    const TensorInfo t = g.tensors[id];
+    const TensorInfo& t = g.tensors[id];
     Map map;
     VarSet binders, taken = g.free_of(body(id));
     for (size_t i = 0; i < t.binders.size(); ++i) {

@@ -24,9 +24,9 @@ size_t sum_over(Engine& g, const Mono& m, Nf range) {
 /// The range that most terms of e are summed over.
 std::optional<Nf> most_common_range(Engine& g, Nf e) {
   std::vector<std::pair<Nf, size_t>> counted;
-  for (const Term& t : Poly(g.terms(e))) {
+  for (const Term& t : g.terms(e)) {
     std::vector<Nf> own;
-    for (const Factor& f : Mono(g.factors(t.mono)))
+    for (const Factor& f : g.factors(t.mono))
       if (g.is_op(f.atom, Op::sum) && f.exponent.is_one())
         for (Nf range : g.tensors[g.atoms[f.atom].ref].binders)
           if (std::find(own.begin(), own.end(), range) == own.end()) own.push_back(range);
@@ -52,8 +52,8 @@ VarId outer_binder(Engine& g, const VarSet& binders, Nf range, Nf body) {
   for (VarId v : binders) {
     if (g.vars[v].range != range) continue;
     size_t uses = 0;
-    for (const Term& t : Poly(g.terms(body)))
-      for (const Factor& f : Mono(g.factors(t.mono))) uses += contains(g.atom_vars[f.atom], v);
+    for (const Term& t : g.terms(body))
+      for (const Factor& f : g.factors(t.mono)) uses += contains(g.atom_vars[f.atom], v);
     if (!best || uses > most) best = v, most = uses;
   }
   return *best;
@@ -64,20 +64,20 @@ VarId outer_binder(Engine& g, const VarSet& binders, Nf range, Nf body) {
 std::optional<Nf> body_of_shared_sum(Engine& g, Nf e) {
   const auto range = most_common_range(g, e);
   if (!range || !g.free_of(*range).empty() || !g.at_least(*range, 1)) return std::nullopt;
-  const VarSet free = g.free_of(e);
+  const VarSet& free = g.free_of(e);
   const VarId v = g.scratch(*range, free);
   VarSet avoid = free;
   avoid.insert(std::upper_bound(avoid.begin(), avoid.end(), v), v);
   const Nf share = g.fault == Fault::shared_sum ? g.one : g.pow(*range, -1);
   Nf total = g.zero;
-  for (const Term& t : Poly(g.terms(e))) {
-    const Mono m = g.factors(t.mono);
+  for (const Term& t : g.terms(e)) {
+    const Mono& m = g.factors(t.mono);
     const size_t at = sum_over(g, m, *range);
     if (at == m.size()) {
       total = g.add(total, g.mul(share, g.monomial(t.mono, t.coef)));
       continue;
     }
-    const Atom sum = g.atoms[m[at].atom];
+    const Atom& sum = g.atoms[m[at].atom];
     VarSet binders;
     const Nf body = g.open(sum.ref, sum.args, avoid, &binders);
     const VarId own = outer_binder(g, binders, *range, body);

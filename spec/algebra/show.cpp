@@ -43,13 +43,13 @@ const char* name_of(Op op) {
 /// e <= 0 as a person writes it, with negative terms on the other side: S <= L.
 static std::pair<Nf, Nf> sides(Engine& g, Nf e) {
   Nf left = g.zero, right = g.zero;
-  for (const Term& t : Poly(g.terms(e)))
+  for (const Term& t : g.terms(e))
     if (t.coef.sign() < 0)
       right = g.add(right, g.monomial(t.mono, -t.coef));
     else
       left = g.add(left, g.monomial(t.mono, t.coef));
   if (right != g.zero) return {left, right};
-  for (const Term& t : Poly(g.terms(e)))  // y = -100, not 100 + y = 0
+  for (const Term& t : g.terms(e))  // y = -100, not 100 + y = 0
     if (g.factors(t.mono).empty()) right = g.number(-t.coef);
   return {g.add(left, right), right};
 }
@@ -61,8 +61,8 @@ std::string Engine::show_tensor(const TensorInfo& t, int depth, Names inside) {
     return slot(VarInfo::binder, static_cast<uint32_t>(i), t.binders[i]);
   };
   if (const auto found = single_atom(t.body); found && atoms[*found].kind == AtomKind::app) {
-    const Atom of = atoms[*found];
-    const TensorInfo named = tensors[of.ref];
+    const Atom& of = atoms[*found];
+    const TensorInfo& named = tensors[of.ref];
     if (named.op == Op::leaf && of.args.size() >= count) {
       const size_t first = of.args.size() - count;
       bool whole = true;
@@ -125,14 +125,14 @@ std::optional<Nf> Engine::tanh_argument(AtomId a) {
   if (!writes_tanh || !is_op(a, Op::sigmoid)) return std::nullopt;
   VarSet none;
   const Nf twice = open(atoms[a].ref, atoms[a].args, {}, &none);
-  for (const Term& t : Poly(terms(twice)))
+  for (const Term& t : terms(twice))
     if (writes_sigmoid && !(t.coef / Rational(2)).is_integer())
       return std::nullopt;  // one that is written
   return scale(twice, {1, 2});
 }
 
 std::string Engine::show_atom(AtomId id, int depth, const Names& names) {
-  const Atom a = atoms[id];
+  const Atom& a = atoms[id];
   switch (a.kind) {
     case AtomKind::size:
       return "|" + sizes[a.ref] + "|";
@@ -151,7 +151,7 @@ std::string Engine::show_atom(AtomId id, int depth, const Names& names) {
     case AtomKind::app:
       break;
   }
-  const TensorInfo t = tensors[a.ref];
+  const TensorInfo& t = tensors[a.ref];
   if (t.op == Op::symbol && t.name == "tanh")
     return depth <= 0 ? "tanh(..)" : "tanh(" + show(a.args[0], depth - 1, names) + ")";
   if (t.op == Op::symbol && t.name.starts_with("scan@")) return show_scan(a, t, depth, names);
@@ -179,7 +179,7 @@ std::string Engine::show_atom(AtomId id, int depth, const Names& names) {
 
 /// The text of (x^2)^(1/2) without its square.
 static std::optional<std::string> absolute(Engine& g, const Factor& f, const std::string& text) {
-  const Atom a = g.atoms[f.atom];
+  const Atom& a = g.atoms[f.atom];
   const std::string square = "^2)";
   if (!g.is_op(f.atom, Op::poly) || (f.exponent * Rational(2)).is_integer() == false ||
       f.exponent.is_integer() || !text.ends_with(square))
@@ -229,9 +229,9 @@ static std::string with_coefficient(const std::string& number, const std::string
 Nf Engine::with_tanh(Nf e) {
   if (!writes_tanh) return e;
   Nf result = zero;
-  for (const Term& t : Poly(terms(e))) {
+  for (const Term& t : terms(e)) {
     Nf product = number(t.coef);
-    for (const Factor& f : Mono(factors(t.mono))) {
+    for (const Factor& f : factors(t.mono)) {
       const bool power = f.exponent.is_integer() && f.exponent.sign() > 0;
       const bool opens = (is_op(f.atom, Op::sum) && f.exponent.is_one()) || is_op(f.atom, Op::poly);
       if (power && opens) {
@@ -259,8 +259,8 @@ Nf Engine::with_tanh(Nf e) {
 
 /// `(L - 1) % |L|` for e = u - n floor(u / n).
 std::optional<std::string> Engine::show_remainder(Nf e, int depth, const Names& names) {
-  for (const Term& t : Poly(terms(e))) {
-    const Mono m = factors(t.mono);
+  for (const Term& t : terms(e)) {
+    const Mono& m = factors(t.mono);
     for (size_t i = 0; i < m.size(); ++i) {
       if (!is_op(m[i].atom, Op::floor) || !m[i].exponent.is_one()) continue;
       const Nf n = fix(without(m, i), -t.coef), u = sub(e, monomial(t.mono, t.coef));
@@ -278,13 +278,13 @@ std::string Engine::show_sum(Nf e, int depth, const Names& names) {
   std::string out;
   size_t count = 0;
   e = with_tanh(e);
-  for (const Term& t : Poly(terms(e))) {
+  for (const Term& t : terms(e)) {
     if (++count > 12 || --show_left < 0) return out + " + ...";
     Rational c = t.coef;
     std::string sign = c.sign() < 0 ? (out.empty() ? "-" : " - ") : (out.empty() ? "" : " + ");
     if (c.sign() < 0) c = -c;
     std::string product;
-    const Mono m = factors(t.mono);
+    const Mono& m = factors(t.mono);
     for (const Factor& f : m)
       product += (product.empty() ? "" : "*") + show_factor(f, depth, names);
     if (m.size() == 1 && m[0].exponent.is_one() && c.is_one() && sign.find('-') == sign.npos &&

@@ -26,10 +26,10 @@ std::optional<bool> Engine::sign_of(Nf e) {
   if (const auto found = sign_cache.find(e.id); found != sign_cache.end()) return found->second;
   std::optional<bool> sign;
   bool positive = false, known = e != zero;
-  for (const Term& t : Poly(terms(e))) {
+  for (const Term& t : terms(e)) {
     known = known && t.coef.sign() > 0;
     bool each = true;
-    for (const Factor& f : Mono(factors(t.mono))) {
+    for (const Factor& f : factors(t.mono)) {
       if (!known) break;
       const auto own = sign_of(f);
       known = own.has_value(), each = each && own.value_or(false);

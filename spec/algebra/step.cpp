@@ -103,8 +103,8 @@ Nf Engine::floor(Nf u) {
 /// (u + v) / n for (floor(u) + v) / n, where n and v are integers and n > 0: both have the same
 /// floor.
 std::optional<Nf> Engine::nested_floor(Nf u) {
-  for (const Term& t : Poly(terms(u))) {
-    const Mono m = factors(t.mono);
+  for (const Term& t : terms(u)) {
+    const Mono& m = factors(t.mono);
     for (size_t i = 0; i < m.size(); ++i) {
       if (!is_op(m[i].atom, Op::floor) || !m[i].exponent.is_one()) continue;
       const Nf part = fix(without(m, i), t.coef), n = pow(part, -1);
@@ -123,7 +123,7 @@ Nf Engine::floordiv(Nf a, Nf b) {
   Nf inverse = pow(b, -1), index = strip_iota(a);
   if (integer(index) && nonnegative(b)) {
     Nf quotient = zero, rest = zero;
-    for (const Term& t : Poly(terms(index))) {
+    for (const Term& t : terms(index)) {
       Nf term = monomial(t.mono, t.coef), part = mul(term, inverse);
       if (integer(part))
         quotient = add(quotient, part);
@@ -142,7 +142,7 @@ Nf Engine::lower_powers(Nf a, Rational n) {
   for (int64_t k = 2; k * k <= n.num && fault != Fault::power_modulo; ++k)
     if (n.num % k == 0) return a;
   Nf result = zero;
-  for (const Term& t : Poly(terms(a))) {
+  for (const Term& t : terms(a)) {
     Mono m = factors(t.mono);
     for (Factor& f : m) {
       if (!f.exponent.is_integer() || f.exponent.sign() < 0 || !integer_atom(f.atom)) return a;
@@ -170,8 +170,8 @@ bool Engine::is_data(AtomId a) {
     left.pop_back();
     if (is_op(at, Op::leaf) || is_op(at, Op::symbol) || atoms[at].kind == AtomKind::size) continue;
     if (!is_op(at, Op::floor)) return false;
-    for (const Term& t : Poly(terms(inner(at))))
-      for (const Factor& f : Mono(factors(t.mono)))
+    for (const Term& t : terms(inner(at)))
+      for (const Factor& f : factors(t.mono))
         if (seen.insert(f.atom).second) left.push_back(f.atom);
   }
   return true;
@@ -186,14 +186,14 @@ Nf Engine::iota(Nf index) {
     return kind == AtomKind::var || (kind == AtomKind::app && !is_data(atom));
   };
   Nf constant = zero, moving = zero;
-  for (const Term& t : Poly(terms(index))) {
+  for (const Term& t : terms(index)) {
     const Mono& product = factors(t.mono);
     const bool has_index =
         std::any_of(product.begin(), product.end(), [&](const Factor& f) { return moves(f.atom); });
     (has_index ? moving : constant) = add(has_index ? moving : constant, monomial(t.mono, t.coef));
   }
   if (moving == zero) return constant;
-  const Poly all = terms(moving);
+  const Poly& all = terms(moving);
   if (std::all_of(all.begin(), all.end(), [](const Term& t) { return t.coef.sign() < 0; }))
     return sub(constant, iota(scale(moving, -1)));
   TensorId t = tensor({Op::iota, "iota", {}, {}, {}, {}, {true, false, {}, false}, {}}, "iota");

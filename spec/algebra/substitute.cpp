@@ -26,6 +26,7 @@ bool Engine::only_renames(Nf e, const Map& map) const {
 
 Nf Engine::substitute(Nf e, const Map& full) {
   Map map;
+  map.reserve(full.size());
   for (const auto& entry : full)
     if (mentions(e, entry.first)) map.push_back(entry);
   if (map.empty()) return e;
@@ -36,10 +37,11 @@ Nf Engine::substitute(Nf e, const Map& full) {
   const Deeper deeper(substitute_depth, most_nested);
   const bool renames = only_renames(e, map);
   Poly out;
-  for (const Term& t : Poly(terms(e))) {
+  for (const Term& t : terms(e)) {
     Mono simple;  // factors that remain single atoms are multiplied together at the end
+    simple.reserve(factors(t.mono).size());
     Nf rest = one;
-    for (const Factor& f : Mono(factors(t.mono))) {
+    for (const Factor& f : factors(t.mono)) {
       Nf image = substitute_atom(f.atom, map);
       const Poly& p = terms(image);
       if (p.size() == 1 && p[0].coef.is_one() && factors(p[0].mono).size() == 1 &&
@@ -54,7 +56,7 @@ Nf Engine::substitute(Nf e, const Map& full) {
       out.push_back({mono(std::move(simple)), t.coef});
       continue;
     }
-    const Poly& p = terms(mul(fix(simple, t.coef), rest));
+    const Poly& p = terms(mul(fix(std::move(simple), t.coef), rest));
     out.insert(out.end(), p.begin(), p.end());
   }
   Nf result = add_all(std::move(out));
@@ -64,12 +66,12 @@ Nf Engine::substitute(Nf e, const Map& full) {
 }
 
 Nf Engine::substitute_atom(AtomId a, const Map& map) {
-  const Atom atom = atoms[a];
+  const Atom& atom = atoms[a];
   if (atom.kind == AtomKind::var)
     for (const auto& [v, e] : map)
       if (v == atom.ref) return e;
-  std::vector<Nf> args;
-  for (Nf arg : atom.args) args.push_back(substitute(arg, map));
+  std::vector<Nf> args = atom.args;
+  for (Nf& arg : args) arg = substitute(arg, map);
   if (atom.kind == AtomKind::app && args == atom.args) return of_atom(a);
   return with_arguments(a, std::move(args));
 }

@@ -10,20 +10,16 @@ Nf Engine::sum(VarSet bound, Nf body) {
   std::sort(bound.begin(), bound.end());
   if (body == zero) return zero;
   if (bound.empty()) return body;
-  std::string key = std::to_string(body.id);
-  for (VarId v : bound) key += "," + std::to_string(v);
+  Key key(bound.begin(), bound.end());
+  key.push_back(body.id);
   if (auto it = sum_cache.find(key); it != sum_cache.end()) return it->second;
   tick(4);
   bool split = false;
   Nf result = sum_thresholds(bound, body, &split);
   if (!split) result = sum_telescoping(bound, body, &split);
   if (!split) {
-    Poly all;
-    for (const Term& t : Poly(terms(body))) {
-      const Poly& p = terms(sum_term(bound, factors(t.mono), t.coef));
-      all.insert(all.end(), p.begin(), p.end());
-    }
-    result = add_all(std::move(all));
+    result =
+        sum_of_terms(body, [&](const Term& t) { return sum_term(bound, factors(t.mono), t.coef); });
   }
   note_bound_sum(body, result);
   sum_cache.emplace(std::move(key), result);
@@ -32,7 +28,7 @@ Nf Engine::sum(VarSet bound, Nf body) {
 
 Nf Engine::sum_term(VarSet bound, Mono m, Rational coef) {
   tick(static_cast<long>(m.size()));
-  const VarSet free = mono_vars[mono(m)];
+  const VarSet& free = mono_vars[mono(m)];
   Nf outside = one;
   VarSet used;
   for (VarId v : bound) {
@@ -75,7 +71,7 @@ bool Engine::flatten(VarSet& bound, Mono& m, Nf* opened) {
     if (!mentions_any(atom_vars[f.atom], bound)) continue;
     VarSet binders;
     VarSet avoid = set_union(mono_vars[mono(m)], bound);
-    Nf body = open(atoms[f.atom].ref, std::vector<Nf>(atoms[f.atom].args), avoid, &binders);
+    Nf body = open(atoms[f.atom].ref, atoms[f.atom].args, avoid, &binders);
     Mono rest = without(m, i);
     if (!f.exponent.is_one()) rest.push_back({f.atom, f.exponent - Rational(1)});
     bound.insert(bound.end(), binders.begin(), binders.end());

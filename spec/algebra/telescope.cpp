@@ -43,7 +43,7 @@ std::optional<Split> split(Engine& g, MonoId m, VarId c) {
 }  // namespace
 
 Nf Engine::sum_telescoping(const VarSet& bound, Nf body, bool* done) {
-  const Poly p = terms(body);
+  const Poly& p = terms(body);
   for (VarId c : bound)
     for (const Term& t : p) {
       auto first = split(*this, t.mono, c);

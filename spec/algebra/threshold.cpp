@@ -39,10 +39,10 @@ std::optional<Threshold> threshold(Engine& g, AtomId a, const VarSet& bound, boo
 /// The first in e of a free variable, or a smaller one of the same variable: below a cut the
 /// variable is no longer known to be less than its range.
 std::optional<Threshold> threshold_of_free(Engine& g, Nf e) {
-  const VarSet free = g.free_of(e);
+  const VarSet& free = g.free_of(e);
   std::optional<Threshold> least;
-  for (const Term& t : Poly(g.terms(e)))
-    for (const Factor& f : Mono(g.factors(t.mono)))
+  for (const Term& t : g.terms(e))
+    for (const Factor& f : g.factors(t.mono))
       if (const auto found = threshold(g, f.atom, free, true))
         if (!least || (found->v == least->v && g.at_least(g.sub(least->cut, found->cut), 1)))
           least = found;
@@ -66,13 +66,13 @@ Nf above_cut(Engine& g, Nf e, const Threshold& at) {
 /// the first K leave of the whole sum; that of (1 - [v >= K]) a(v) runs over K values.
 Nf Engine::sum_thresholds(const VarSet& bound, Nf body, bool* done) {
   std::optional<Threshold> found;
-  for (const Term& t : Poly(terms(body)))
-    for (const Factor& f : Mono(factors(t.mono)))
+  for (const Term& t : terms(body))
+    for (const Factor& f : factors(t.mono))
       if (!found && f.exponent.is_one()) found = threshold(*this, f.atom, bound);
   if (!found) return zero;
   *done = true;
   Nf with = zero, plain = zero;
-  for (const Term& t : Poly(terms(body))) {
+  for (const Term& t : terms(body)) {
     Mono m = factors(t.mono);
     size_t i = 0;
     while (i < m.size() && !(m[i].atom == found->atom && m[i].exponent.is_one())) ++i;
@@ -82,8 +82,8 @@ Nf Engine::sum_thresholds(const VarSet& bound, Nf body, bool* done) {
       plain = add(plain, monomial(t.mono, t.coef));
   }
   Nf off = zero;  // the sum of the terms a that have the factor (1 - [..])
-  for (const Term& t : Poly(terms(plain)))
-    for (const Term& u : Poly(terms(with)))
+  for (const Term& t : terms(plain))
+    for (const Term& u : terms(with))
       if (t.mono == u.mono && t.coef == -u.coef) off = add(off, monomial(t.mono, t.coef));
   plain = sub(plain, off), with = add(with, off);
   const VarSet avoid = set_union(free_of(body), bound), others = set_minus(bound, {found->v});
@@ -116,8 +116,8 @@ std::optional<Engine::Below> Engine::only_below_threshold(Nf e) {
 /// e with `value` for an indicator that is a factor of its terms.
 Nf Engine::with_atom(Nf e, AtomId indicator, bool value) {
   Nf result = zero;
-  for (const Term& t : Poly(terms(e))) {
-    const Mono m = factors(t.mono);
+  for (const Term& t : terms(e)) {
+    const Mono& m = factors(t.mono);
     size_t i = 0;
     while (i < m.size() && m[i].atom != indicator) ++i;
     if (i == m.size())

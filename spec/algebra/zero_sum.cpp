@@ -24,11 +24,11 @@ std::optional<Engine::Summand> Engine::summand(AtomId sum, const VarSet& avoid) 
   constexpr size_t most_indices = 3;
   if (!is_op(sum, Op::sum)) return std::nullopt;
   Summand found;
-  const Nf body = open(atoms[sum].ref, std::vector<Nf>(atoms[sum].args), avoid, &found.over);
+  const Nf body = open(atoms[sum].ref, atoms[sum].args, avoid, &found.over);
   std::sort(found.over.begin(), found.over.end());
   if (found.over.size() > most_indices || !is_single(body)) return std::nullopt;
   const Term t = terms(body)[0];
-  const Mono m = factors(t.mono);
+  const Mono& m = factors(t.mono);
   if (m.size() != 1 || m[0].exponent.sign() < 0 || t.coef.sign() < 0) return std::nullopt;
   if (!nonnegative_atom(m[0].atom, m[0].exponent) && fault != Fault::zero_sum) return std::nullopt;
   found.value = m[0].atom;
@@ -42,7 +42,7 @@ bool Engine::entry_in_all(const Summand& of, Nf body, Map& at) {
     return entry && all_have(*this, body, *entry);
   }
   const VarId next = of.over[at.size()];
-  const VarSet indices = free_of(body);
+  const VarSet& indices = free_of(body);
   return std::any_of(indices.begin(), indices.end(), [&](VarId v) {
     if (vars[v].range != vars[next].range) return false;
     at.push_back({next, var(v)});
@@ -54,7 +54,7 @@ bool Engine::entry_in_all(const Summand& of, Nf body, Map& at) {
 
 /// Whether the atom is the summand at indices that its sum has.
 bool Engine::is_entry(const Summand& of, AtomId atom) {
-  const Atom value = atoms[of.value], other = atoms[atom];
+  const Atom &value = atoms[of.value], &other = atoms[atom];
   if (value.kind != AtomKind::app || other.kind != value.kind || other.ref != value.ref)
     return false;
   Map at;
@@ -91,8 +91,7 @@ bool Engine::zero_with(AtomId sum, AtomId other) {
   if (const auto known = zero_cache.find(key); known != zero_cache.end()) return known->second;
   VarSet outside = set_union(atom_vars[sum], atom_vars[other]), binders;
   Nf body = of_atom(other);
-  if (is_op(other, Op::sum))
-    body = open(atoms[other].ref, std::vector<Nf>(atoms[other].args), outside, &binders);
+  if (is_op(other, Op::sum)) body = open(atoms[other].ref, atoms[other].args, outside, &binders);
   const auto of = summand(sum, set_union(outside, binders));
   Map at;
   return zero_cache[key] =

@@ -52,9 +52,14 @@ struct Rational {
 
  private:
   static __int128 wide(int64_t x) { return x; }
+  static Rational whole(__int128 n) {
+    if (n > INT64_MAX || n < -INT64_MAX) throw Overflow();
+    return static_cast<int64_t>(n);
+  }
   static Rational reduced(__int128 n, __int128 d) {
     if (d == 0) throw Overflow();
     if (d < 0) n = -n, d = -d;
+    if (d == 1) return whole(n);
     __int128 a = n < 0 ? -n : n, b = d;
     while (b != 0) {
       __int128 r = a % b;

@@ -27,8 +27,8 @@ Mono without_atom(const Mono& m, AtomId atom) {
 Nf times_base(Engine& g, Nf factor, AtomId divisor) {
   const Nf base = g.base_of(divisor);
   Nf product = g.zero;
-  for (const Term& t : Poly(g.terms(factor))) {
-    const Mono m = g.factors(t.mono);
+  for (const Term& t : g.terms(factor)) {
+    const Mono& m = g.factors(t.mono);
     const bool divided = std::any_of(m.begin(), m.end(), [&](const Factor& f) {
       return f.atom == divisor && f.exponent == Rational(-1);
     });
@@ -42,8 +42,8 @@ Nf times_base(Engine& g, Nf factor, AtomId divisor) {
 std::optional<Weights> by_quotient(Algebra& a, Nf factor, const Steps& steps) {
   Engine& g = a.engine();
   const auto at = [&](Nf e, Nf step) { return a.substitute(e, {{steps.n, step}}); };
-  for (const Term& t : Poly(g.terms(factor)))
-    for (const Factor& f : Mono(g.factors(t.mono))) {
+  for (const Term& t : g.terms(factor))
+    for (const Factor& f : g.factors(t.mono)) {
       if (f.exponent != Rational(-1)) continue;
       const Nf after = g.base_of(f.atom), here = times_base(g, factor, f.atom);
       const bool positive = a.known_positive(after) || g.at_least(g.strip_iota(after), 1) ||
@@ -74,8 +74,8 @@ std::optional<Weights> by_logarithm(Algebra& a, Nf factor, const Steps& steps) {
 std::optional<Affine> affine_in(Engine& g, Nf next, Nf carry) {
   const AtomId own = g.only_atom(carry);
   Affine found{g.zero, g.zero};
-  for (const Term& t : Poly(g.terms(next))) {
-    const Mono m = g.factors(t.mono);
+  for (const Term& t : g.terms(next)) {
+    const Mono& m = g.factors(t.mono);
     const bool scaled = std::any_of(
         m.begin(), m.end(), [&](const Factor& f) { return f.atom == own && f.exponent.is_one(); });
     if (scaled)

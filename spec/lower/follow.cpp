@@ -21,12 +21,12 @@ struct IndexTerms {
 
   void of(Nf e) {
     if (!seen.insert(e.id).second) return;
-    for (const algebra::Term& t : algebra::Poly(g.terms(e)))
-      for (const algebra::Factor& f : algebra::Mono(g.factors(t.mono))) {
-        const algebra::Atom atom = g.atoms[f.atom];
+    for (const algebra::Term& t : g.terms(e))
+      for (const algebra::Factor& f : g.factors(t.mono)) {
+        const algebra::Atom& atom = g.atoms[f.atom];
         for (Nf arg : atom.args) of(arg);
         if (atom.kind != algebra::AtomKind::app) continue;
-        const algebra::TensorInfo tensor = g.tensors[atom.ref];
+        const algebra::TensorInfo& tensor = g.tensors[atom.ref];
         if (tensor.op != algebra::Op::leaf) {
           of(tensor.body);
           continue;
@@ -38,10 +38,10 @@ struct IndexTerms {
   /// What `part` has as an argument where `whole`, the same results of earlier loops, has the
   /// index.
   void in_place_of(Var index, Nf whole, Nf part) {
-    for (const algebra::Term& t : algebra::Poly(g.terms(whole)))
-      for (const algebra::Factor& f : algebra::Mono(g.factors(t.mono)))
-        for (const algebra::Term& u : algebra::Poly(g.terms(part)))
-          for (const algebra::Factor& h : algebra::Mono(g.factors(u.mono)))
+    for (const algebra::Term& t : g.terms(whole))
+      for (const algebra::Factor& f : g.factors(t.mono))
+        for (const algebra::Term& u : g.terms(part))
+          for (const algebra::Factor& h : g.factors(u.mono))
             in_place_of(g.var(index.id), g.atoms[f.atom], g.atoms[h.atom]);
   }
   void in_place_of(Nf index, const algebra::Atom& whole, const algebra::Atom& part) {

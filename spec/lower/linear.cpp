@@ -20,9 +20,9 @@ bool Degrees::is(Nf e, int degree) {
 int Degrees::of(Nf e) {
   if (auto it = degrees_.find(e.id); it != degrees_.end()) return it->second;
   int all = any;
-  for (const algebra::Term& t : algebra::Poly(g_.terms(e))) {
+  for (const algebra::Term& t : g_.terms(e)) {
     int degree = 0;
-    for (const algebra::Factor& f : algebra::Mono(g_.factors(t.mono))) {
+    for (const algebra::Factor& f : g_.factors(t.mono)) {
       const int own = of_atom(f.atom);
       if (own == none || (own == 1 && (degree == 1 || !(f.exponent == Rational(1))))) return none;
       degree += std::max(own, 0);
@@ -34,11 +34,11 @@ int Degrees::of(Nf e) {
 }
 
 int Degrees::of_atom(AtomId id) {
-  const Atom atom = g_.atoms[id];
+  const Atom& atom = g_.atoms[id];
   if (std::any_of(atom.args.begin(), atom.args.end(), [&](Nf arg) { return touches(arg); }))
     return none;
   if (atom.kind != AtomKind::app) return 0;
-  const algebra::TensorInfo tensor = g_.tensors[atom.ref];
+  const algebra::TensorInfo& tensor = g_.tensors[atom.ref];
   if (tensor.op == Op::leaf) return leaves_.count(tensor.name) ? 1 : 0;
   if (tensor.op == Op::sum || tensor.op == Op::poly) return of(tensor.body);
   return touches(tensor.body) ? none : 0;
@@ -47,12 +47,12 @@ int Degrees::of_atom(AtomId id) {
 bool Degrees::touches(Nf e) {
   if (auto it = touched_.find(e.id); it != touched_.end()) return it->second;
   bool found = false;
-  for (const algebra::Term& t : algebra::Poly(g_.terms(e)))
-    for (const algebra::Factor& f : algebra::Mono(g_.factors(t.mono))) {
-      const Atom atom = g_.atoms[f.atom];
+  for (const algebra::Term& t : g_.terms(e))
+    for (const algebra::Factor& f : g_.factors(t.mono)) {
+      const Atom& atom = g_.atoms[f.atom];
       for (Nf arg : atom.args) found = found || touches(arg);
       if (atom.kind != AtomKind::app) continue;
-      const algebra::TensorInfo tensor = g_.tensors[atom.ref];
+      const algebra::TensorInfo& tensor = g_.tensors[atom.ref];
       found =
           found || (tensor.op == Op::leaf ? leaves_.count(tensor.name) > 0 : touches(tensor.body));
     }

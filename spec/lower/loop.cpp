@@ -224,7 +224,7 @@ struct Lowering {
     if (!kind_of(text.carries[i].dtype).empty()) return std::nullopt;
     const algebra::AtomId own = g.only_atom(leaves[i].body);
     Nf factor = g.zero;
-    for (const algebra::Term& t : algebra::Poly(g.terms(at_leaves.next[i].body))) {
+    for (const algebra::Term& t : g.terms(at_leaves.next[i].body)) {
       algebra::Mono rest;
       for (const algebra::Factor& f : g.factors(t.mono))
         if (f.atom != own || f.exponent != algebra::Rational(1)) rest.push_back(f);
@@ -630,11 +630,11 @@ struct Lowering {
 static std::optional<Extremum> chosen_with(algebra::Algebra& a, Nf value, Nf carry) {
   algebra::Engine& g = a.engine();
   const algebra::MonoId own = g.terms(carry)[0].mono;
-  for (const algebra::Term& t : algebra::Poly(g.terms(value)))
-    for (const algebra::Factor& f : algebra::Mono(g.factors(t.mono))) {
+  for (const algebra::Term& t : g.terms(value))
+    for (const algebra::Factor& f : g.factors(t.mono)) {
       if (!g.is_op(f.atom, algebra::Op::step)) continue;
       const Nf compared = g.inner(f.atom);
-      for (const algebra::Term& s : algebra::Poly(g.terms(compared))) {
+      for (const algebra::Term& s : g.terms(compared)) {
         if (s.mono != own) continue;
         const Nf other = a.sub(carry, g.scale(compared, algebra::Rational(1) / s.coef));
         if (a.maximum(carry, other) == value) return Extremum{false, other};

@@ -182,11 +182,11 @@ std::optional<ir::Arith> divided(algebra::Algebra& algebra, Nf term, const std::
 std::optional<ir::Arith> sizes_alone(algebra::Algebra& algebra, Nf term) {
   algebra::Engine& g = algebra.engine();
   std::optional<ir::Arith> sum;
-  for (const algebra::Term& t : algebra::Poly(g.terms(term))) {
+  for (const algebra::Term& t : g.terms(term)) {
     ir::Arith product = written(t.coef.num);
     if (t.coef.den != 1) product = operation("/", std::move(product), written(t.coef.den));
-    for (const algebra::Factor& f : algebra::Mono(g.factors(t.mono))) {
-      const algebra::Atom atom = g.atoms[f.atom];
+    for (const algebra::Factor& f : g.factors(t.mono)) {
+      const algebra::Atom& atom = g.atoms[f.atom];
       if (!f.exponent.is_integer()) return std::nullopt;
       ir::Arith size;
       if (atom.kind == algebra::AtomKind::size) {

@@ -47,7 +47,7 @@ struct RateSearch {
   /// The factor of m, as far as it is fixed.
   Nf factor_of(size_t by, Nf e, size_t i) {
     Nf found = g.zero;
-    for (const algebra::Term& t : algebra::Poly(g.terms(e))) {
+    for (const algebra::Term& t : g.terms(e)) {
       algebra::Mono rest = g.factors(t.mono);
       std::erase_if(rest, [&](const algebra::Factor& f) {
         return f.atom == atom(by) && f.exponent.is_one();
@@ -64,10 +64,10 @@ struct RateSearch {
     const auto change =
         c.a.as_number(factor_of(by, c.a.sub(leaves[by].body, step.next[by].body), i));
     if (!change || change->sign() == 0) return std::nullopt;
-    for (const algebra::Term& t : algebra::Poly(g.terms(step.next[i].body))) {
+    for (const algebra::Term& t : g.terms(step.next[i].body)) {
       Nf exponent = g.zero;
       bool own = false;
-      for (const algebra::Factor& f : algebra::Mono(g.factors(t.mono))) {
+      for (const algebra::Factor& f : g.factors(t.mono)) {
         own = own || f.atom == atom(i);
         if (g.is_op(f.atom, algebra::Op::exp))
           exponent = g.add(exponent, g.scale(g.inner(f.atom), f.exponent));

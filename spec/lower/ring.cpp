@@ -121,14 +121,14 @@ class RingLowering {
   bool mentions(Nf e, const std::vector<uint32_t>& leaves, std::map<uint32_t, bool>* seen) {
     if (auto known = seen->find(e.id); known != seen->end()) return known->second;
     bool found = false;
-    for (const algebra::Term& t : algebra::Poly(g_.terms(e)))
-      for (const algebra::Factor& f : algebra::Mono(g_.factors(t.mono)))
+    for (const algebra::Term& t : g_.terms(e))
+      for (const algebra::Factor& f : g_.factors(t.mono))
         found = found || mentions_atom(f.atom, leaves, seen);
     return (*seen)[e.id] = found;
   }
   bool mentions_atom(algebra::AtomId id, const std::vector<uint32_t>& leaves,
                      std::map<uint32_t, bool>* seen) {
-    const algebra::Atom atom = g_.atoms[id];
+    const algebra::Atom& atom = g_.atoms[id];
     for (Nf arg : atom.args)
       if (mentions(arg, leaves, seen)) return true;
     if (atom.kind != algebra::AtomKind::app) return false;
@@ -200,13 +200,13 @@ class RingLowering {
     const std::vector<uint32_t> own = {tensor_of(leaf)};
     const algebra::AtomId atom = g_.only_atom(leaf.body);
     Linear result{c_.a.number(0), c_.a.number(0)};
-    for (const algebra::Term& t : algebra::Poly(g_.terms(value))) {
+    for (const algebra::Term& t : g_.terms(value)) {
       const Nf term = g_.monomial(t.mono, t.coef);
       if (!mentions(term, own)) {
         result.rest = c_.a.add(result.rest, term);
         continue;
       }
-      const algebra::Mono factors = g_.factors(t.mono);
+      const algebra::Mono& factors = g_.factors(t.mono);
       const auto is_own = [&](const algebra::Factor& f) {
         return mentions(g_.of_atom(f.atom), own);
       };
@@ -304,7 +304,7 @@ class RingLowering {
     if (!g_.is_single(factor)) return std::nullopt;
     const algebra::Term t = g_.terms(factor)[0];
     algebra::Mono before, after;
-    for (const algebra::Factor& f : algebra::Mono(g_.factors(t.mono))) {
+    for (const algebra::Factor& f : g_.factors(t.mono)) {
       const bool of_before = mentions(g_.of_atom(f.atom), befores());
       if (of_before && mentions(g_.of_atom(f.atom), afters())) return std::nullopt;
       (of_before ? before : after).push_back(f);

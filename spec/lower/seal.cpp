@@ -42,8 +42,8 @@ bool of_library_gradient(const ir::Program& program, const ir::Instr& instr,
 bool is_threshold(algebra::Algebra& a, Nf e) {
   algebra::Engine& g = a.engine();
   if (g.free_of(e).size() != 1) return false;
-  for (const algebra::Term& t : algebra::Poly(g.terms(e)))
-    for (const algebra::Factor& f : algebra::Mono(g.factors(t.mono)))
+  for (const algebra::Term& t : g.terms(e))
+    for (const algebra::Factor& f : g.factors(t.mono))
       if (g.atoms[f.atom].kind != algebra::AtomKind::le0) return false;
   return true;
 }
@@ -64,8 +64,8 @@ bool is_maximum(algebra::Algebra& a, Nf e) {
   algebra::Engine& g = a.engine();
   if (const auto* sealed = single(a, e); is(sealed, algebra::Op::sealed)) e = sealed->body;
   size_t maxima = 0;
-  for (const algebra::Term& t : algebra::Poly(g.terms(e))) {
-    const algebra::Mono mono = g.factors(t.mono);
+  for (const algebra::Term& t : g.terms(e)) {
+    const algebra::Mono& mono = g.factors(t.mono);
     if (mono.empty()) continue;
     if (!is(single(a, g.fix(mono, 1)), algebra::Op::max)) return false;
     ++maxima;
@@ -79,7 +79,7 @@ Nf seal_sum(algebra::Algebra& a, Nf e) {
   if (a.length(e) != 1) return a.seal(e);
   const algebra::Term term = g.terms(e)[0];
   algebra::Mono shifts, rest;
-  for (const algebra::Factor& f : algebra::Mono(g.factors(term.mono)))
+  for (const algebra::Factor& f : g.factors(term.mono))
     (is(g.derived(f.atom), algebra::Op::exp) ? shifts : rest).push_back(f);
   if (rest.empty()) return a.seal(e);
   return g.mul(g.fix(shifts, 1), a.seal(g.fix(rest, term.coef)));
@@ -98,7 +98,7 @@ bool of_sealed_sum(algebra::Algebra& a, Nf e, bool products) {
   algebra::Engine& g = a.engine();
   if (a.length(e) != 1) return false;
   const algebra::Term term = g.terms(e)[0];
-  const algebra::Mono mono = g.factors(term.mono);
+  const algebra::Mono& mono = g.factors(term.mono);
   if (mono.size() == 1 ? !term.coef.is_one() : !products) return false;
   return std::any_of(mono.begin(), mono.end(),
                      [&](const algebra::Factor& each) { return is_sealed_sum(a, each); }) &&

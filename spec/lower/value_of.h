@@ -42,7 +42,7 @@ struct ValueOf {
     for (const algebra::Term& t : p) {
       double product = t.coef.value();
       bool vanishes = false;  // undefined values are finite, and a mask must hide them
-      for (const algebra::Factor& f : algebra::Mono(g.factors(t.mono))) {
+      for (const algebra::Factor& f : g.factors(t.mono)) {
         const double x = power(atom(f.atom, env), f.exponent.value());
         vanishes = vanishes || x == 0;
         product *= x;
@@ -61,7 +61,7 @@ struct ValueOf {
   int64_t integer(Nf e, const Env& env) { return std::llround((*this)(e, env)); }
 
   double atom(algebra::AtomId id, const Env& env) {
-    const algebra::Atom a = g.atoms[id];
+    const algebra::Atom& a = g.atoms[id];
     switch (a.kind) {
       case algebra::AtomKind::size:
         return static_cast<double>(sizes.at(g.sizes[a.ref]));
@@ -80,7 +80,7 @@ struct ValueOf {
   }
 
   double apply(const algebra::Atom& a, const Env& env) {
-    const algebra::TensorInfo t = g.tensors[a.ref];
+    const algebra::TensorInfo& t = g.tensors[a.ref];
     if (t.op == Op::symbol) return symbol(t.name, a, env);
     if (t.op == Op::iota) return static_cast<double>(integer(a.args[0], env));
     if (t.op == Op::leaf) return leaf(t.name, a.args, env);
@@ -90,7 +90,7 @@ struct ValueOf {
   }
 
   Env parameters(const algebra::Atom& a, const Env& env) {
-    const algebra::TensorInfo t = g.tensors[a.ref];
+    const algebra::TensorInfo& t = g.tensors[a.ref];
     Env inside;
     for (uint32_t i = 0; i < a.args.size(); ++i)
       inside[g.slot(algebra::VarInfo::param, i, t.ranges[i])] = integer(a.args[i], env);
@@ -158,8 +158,8 @@ struct ValueOf {
 
   /// The entries of a lambda, row-major; `first` fixes its leading binders.
   Array table(Nf e, const Env& env, const std::vector<int64_t>& first = {}) {
-    const algebra::Atom a = g.atoms[g.only_atom(e)];
-    const algebra::TensorInfo t = g.tensors[a.ref];
+    const algebra::Atom& a = g.atoms[g.only_atom(e)];
+    const algebra::TensorInfo& t = g.tensors[a.ref];
     Env inside = parameters(a, env);
     for (uint32_t i = 0; i < first.size(); ++i)
       inside[g.slot(algebra::VarInfo::binder, i, t.binders[i])] = first[i];
@@ -223,7 +223,7 @@ struct ValueOf {
     const size_t m = carries.size();
     std::vector<int64_t> index;
     for (size_t i = 2 * m; i < a.args.size(); ++i) index.push_back(integer(a.args[i], env));
-    const algebra::TensorInfo step = g.tensors[g.atoms[g.only_atom(a.args[m])].ref];
+    const algebra::TensorInfo& step = g.tensors[g.atoms[g.only_atom(a.args[m])].ref];
     const int64_t length = integer(step.binders[0], {});
     const int64_t steps = reverse ? length - 1 - index[0] : index[0];
     const std::vector<Nf> parts(a.args.begin(), a.args.begin() + static_cast<long>(2 * m));
