@@ -83,15 +83,10 @@ std::vector<Dim> sliced(const ir::Op& op) {
 /// whole at the file's sizes only, and those read or written at a number other than 0.
 class NeededSizes {
  public:
-  NeededSizes(const ir::Program& program, size_t plan) {
-    FixedSizes fixed;
+  NeededSizes(const ir::Program& program, size_t plan) : program_(program) {
     for (const auto& [name, info] : program.dims)
-      if (info.size && is_constant(*info.size)) {
-        fixed.dims.insert(name);
-        sizes_[name] = program.size(Dim{{name}}, {});
-      }
-    if (fixed.dims.empty()) return;
-    open_ = with_open_sizes(without_functions(program), fixed);
+      if (info.size && is_constant(*info.size)) fixed_.dims.insert(name);
+    if (fixed_.dims.empty()) return;
     std::set<size_t> seen;
     for_each_function(program, plan, seen, [&](size_t f) {
       numbers_.assign(program.functions.at(f).values.size(), std::nullopt);
@@ -113,33 +108,41 @@ class NeededSizes {
   }
   void need(const ir::Instr& instr) {
     for (const Dim& dim : sliced(instr.op))
-      for (const Name& name : open_.base(dim)) found_.insert(name);
+      for (const Name& name : open().base(dim)) found_.insert(name);
   }
-  bool adds_up_at_other_sizes(const ir::Pattern& pattern) const {
-    for (const auto& [name, size] : sizes_) {
-      std::map<Name, int64_t> other = sizes_;
-      other[name] = 3 * size;  // |D|/2 stays a whole number
+  const ir::Program& open() {
+    if (!open_) open_ = with_open_sizes(without_functions(program_), fixed_);
+    return *open_;
+  }
+  bool adds_up_at_other_sizes(const ir::Pattern& pattern) {
+    std::map<Name, int64_t> sizes;
+    for (const Name& name : fixed_.dims) sizes[name] = program_.size(Dim{{name}}, {});
+    for (auto& [name, size] : sizes) {
+      const int64_t own = size;
+      size = 3 * own;  // |D|/2 stays a whole number
       try {
-        if (!adds_up(pattern, other)) return false;
+        if (!adds_up(pattern, sizes)) return false;
       } catch (const std::domain_error&) {
         return false;
       }
+      size = own;
     }
     return true;
   }
-  bool adds_up(const ir::Pattern& pattern, const std::map<Name, int64_t>& sizes) const {
-    int64_t left = open_.size(pattern.right.dims.at(pattern.right_bracket.value()).dim, sizes);
+  bool adds_up(const ir::Pattern& pattern, const std::map<Name, int64_t>& sizes) {
+    int64_t left = open().size(pattern.right.dims.at(pattern.right_bracket.value()).dim, sizes);
     for (const Shape& piece : pattern.left) {
       int64_t part = 1;
       for (const Split& split : piece.dims)
-        if (!has_dim(pattern.right, split.dim)) part *= open_.size(split.dim, sizes);
+        if (!has_dim(pattern.right, split.dim)) part *= open().size(split.dim, sizes);
       left -= part;
     }
     return left == 0;
   }
 
-  ir::Program open_;
-  std::map<Name, int64_t> sizes_;
+  const ir::Program& program_;
+  FixedSizes fixed_;
+  std::optional<ir::Program> open_;  ///< the dims with these sizes open; made for the first slice
   std::vector<std::optional<double>> numbers_;  ///< by value of the function that is looked at
   std::set<Name> found_;
 };
@@ -282,10 +285,12 @@ std::vector<FixedSizes> sizes_to_open(const ir::Program& program, size_t plan) {
     return free;
   };
   std::vector<FixedSizes> ways{others()};
+  const size_t before = tied.size();
   std::set<size_t> seen;
   for_each_function(program, plan, seen,
                     [&](size_t f) { SizesInSums(program, program.functions.at(f), tied); });
-  if (const FixedSizes apart = others(); apart != ways[0]) ways.push_back(apart);
+  if (tied.size() != before)
+    if (const FixedSizes apart = others(); apart != ways[0]) ways.push_back(apart);
   std::erase_if(ways, [](const FixedSizes& way) { return way.empty(); });
   return ways;
 }
