@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <unordered_map>
 
 #include "spec/lower/lower.h"
@@ -108,7 +109,7 @@ class Context {
   /// The variables of a type's positions, one per factor, all different. They are chosen by the
   /// factors' names, so values that share an index mostly share the variable.
   std::vector<Vars> positions(const std::vector<Split>& dims);
-  Vars vars(const std::vector<Split>& dims) { return flat(positions(dims)); }
+  Vars vars(const std::vector<Split>& dims);
   /// The variable for a name and a range; not one of `taken`.
   Var var(Name name, Nf range, const Vars& taken);
   std::vector<Nf> terms(const Vars& index);
@@ -122,6 +123,12 @@ class Context {
         const std::vector<Nf>& places);
   /// The indices of a pointwise op. indices.cpp
   const ir::Indices& whole_positions(const Site& site);
+  /// The operands of a pointwise op at the indices of its result. indices.cpp
+  struct Entries {
+    Vars right;
+    std::vector<Nf> operands;
+  };
+  Entries entries(const Site& site);
   /// The same tensor with the index variables of `type`, which has the same positions.
   TensorExpr typed(const TensorExpr& tensor, const Type& type);
   /// Whether a term contains a loop carry: its facts hold in one loop only, but other loops may use
@@ -241,10 +248,18 @@ class Context {
   std::vector<Route> routes(Frame& frame, const Way& way);
   std::vector<Need> needs();
 
+  /// A factor of a dim; its size and the variable of its name, once they were asked for.
+  struct DimIndex {
+    Name name, dim;
+    std::optional<Nf> size = {};
+    std::optional<Var> var = {};
+  };
+  void add_vars(const Dim& dim, Vars& all);
   Nf declared_size(const Name& base);
   Nf required_size(const Name& base);
   Variables& vars_;           // by key and range
   std::map<Name, Nf> sizes_;  // by base dim
+  std::map<Name, std::vector<DimIndex>> dim_indices_;
   const Reach reach_;
   std::vector<Pending> pending_;
   std::map<const ir::Instr*, ir::Indices> whole_;
@@ -262,9 +277,9 @@ class Indices {
 
   size_t operands() const { return in_.left.size(); }
   Vars left(size_t operand) const { return of(in_.left.at(operand)); }
-  Vars left(size_t operand, size_t at) const { return of({in_.left.at(operand).at(at)}); }
+  Vars left(size_t operand, size_t at) const { return of({&in_.left.at(operand).at(at), 1}); }
   Vars right() const { return of(in_.right); }
-  Vars right(size_t at) const { return of({in_.right.at(at)}); }
+  Vars right(size_t at) const { return of({&in_.right.at(at), 1}); }
   const Vars& all() const { return var_; }
   Nf operand(size_t i) const { return c_.at(site_.operand(i), left(i)); }
 
@@ -272,7 +287,7 @@ class Indices {
   Indices(Context& context, const Site& site, const ir::Indices& indices);
   void take_right();
   void take_left();
-  Vars of(const std::vector<ir::Position>& positions) const;
+  Vars of(std::span<const ir::Position> positions) const;
 
   Context& c_;
   const Site& site_;

@@ -131,15 +131,34 @@ Nf Context::axis(const Axis& axis) {
   return a.size(axis);  // dims and axes share one namespace
 }
 
+/// Adds the variables of one position, which differ from those before.
+void Context::add_vars(const Dim& dim, Vars& all) {
+  for (const Name& name : dim.factors) {
+    const auto [found, added] = dim_indices_.try_emplace(name);
+    if (added)
+      for (elaborate::Factor& each : elaborate::factors(program, Dim{{name}}))
+        found->second.push_back({std::move(each.name), std::move(each.dim)});
+    for (DimIndex& each : found->second) {
+      if (!each.size) each.size = size_of_base(each.dim);
+      if (!each.var) each.var = var(each.name, *each.size, {});
+      all.push_back(contains(all, *each.var) ? var(each.name, *each.size, all) : *each.var);
+    }
+  }
+}
+
+Vars Context::vars(const std::vector<Split>& dims) {
+  Vars all;
+  for (const Split& split : dims) add_vars(split.dim, all);
+  return all;
+}
+
 std::vector<Vars> Context::positions(const std::vector<Split>& dims) {
   std::vector<Vars> result;
-  Vars taken;
+  Vars all;
   for (const Split& split : dims) {
-    result.emplace_back();
-    for (const elaborate::Factor& factor : elaborate::factors(program, split.dim)) {
-      taken.push_back(var(factor.name, size_of_base(factor.dim), taken));
-      result.back().push_back(taken.back());
-    }
+    const auto before = static_cast<std::ptrdiff_t>(all.size());
+    add_vars(split.dim, all);
+    result.emplace_back(all.begin() + before, all.end());
   }
   return result;
 }
@@ -159,6 +178,7 @@ Var Context::var(Name name, Nf range, const Vars& taken) {
 
 std::vector<Nf> Context::terms(const Vars& index) {
   std::vector<Nf> result;
+  result.reserve(index.size());
   for (Var var : index) result.push_back(a.var(var));
   return result;
 }
@@ -185,10 +205,12 @@ Nf Context::as_index(Nf value) { return a.engine().strip_iota(value); }
 Nf Context::at(const TensorExpr& tensor, const std::vector<Nf>& index) {
   if (tensor.index.size() != index.size())
     throw std::logic_error("a value and its pattern differ in dims");
-  std::vector<std::pair<Var, Nf>> map;
+  algebra::Map map;
   for (size_t i = 0; i < index.size(); ++i)
-    if (a.var(tensor.index[i]) != index[i]) map.push_back({tensor.index[i], index[i]});
-  return map.empty() ? tensor.body : a.substitute(tensor.body, map);
+    if (a.var(tensor.index[i]) != index[i]) map.push_back({tensor.index[i].id, index[i]});
+  if (map.empty()) return tensor.body;
+  std::sort(map.begin(), map.end());
+  return a.engine().substitute(tensor.body, map);
 }
 
 Nf Context::at(const TensorExpr& tensor, const Vars& index, const Vars& marked,

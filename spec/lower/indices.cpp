@@ -1,4 +1,6 @@
 // The indices of an op as variables.
+#include <algorithm>
+
 #include "spec/elaborate/elaborate.h"
 #include "spec/lower/context.h"
 
@@ -28,6 +30,27 @@ const ir::Indices& Context::whole_positions(const Site& site) {
   return found->second = std::move(in);
 }
 
+Context::Entries Context::entries(const Site& site) {
+  const std::vector<Split>& dims = site.result(0).type.dims;
+  const auto has_all = [&](size_t i) {
+    const std::vector<Split>& own = site.type(i).dims;
+    return own.empty() || std::equal(own.begin(), own.end(), dims.begin(), dims.end(),
+                                     [](const Split& a, const Split& b) { return a.dim == b.dim; });
+  };
+  bool whole = true;
+  for (size_t i = 0; i < site.instr.operands.size(); ++i) whole = whole && has_all(i);
+  std::optional<Indices> in;
+  if (!whole) in.emplace(*this, site);
+  Entries all{whole ? vars(dims) : in->right(), {}};
+  for (size_t i = 0; i < site.instr.operands.size(); ++i) {
+    const TensorExpr& own = site.operand(i);
+    all.operands.push_back(!whole              ? in->operand(i)
+                           : own.index.empty() ? own.body
+                                               : at(own, all.right));
+  }
+  return all;
+}
+
 Indices::Indices(Context& context, const Site& site, const ir::Pattern& pattern)
     : Indices(context, site, pattern.indices) {}
 Indices::Indices(Context& context, const Site& site)
@@ -40,13 +63,15 @@ Indices::Indices(Context& context, const Site& site, const ir::Indices& indices)
 }
 
 void Indices::take_right() {
-  const std::vector<Vars> own = c_.positions(type_of_result(site_).dims);
-  if (own.size() != in_.right.size()) throw std::logic_error("a pattern without indices");
-  for (size_t i = 0; i < own.size(); ++i)
-    for (size_t k = 0; k < own[i].size(); ++k) {
-      Var& var = var_.at(in_.right[i].at(k));
+  const std::vector<Split>& dims = type_of_result(site_).dims;
+  if (dims.size() != in_.right.size()) throw std::logic_error("a pattern without indices");
+  const Vars own = c_.vars(dims);
+  size_t next = 0;
+  for (const ir::Position& position : in_.right)
+    for (ir::IndexId id : position) {
+      Var& var = var_.at(id);
       if (!(var == no_var)) throw std::logic_error("an index twice in the result");
-      var = own[i][k];
+      var = own.at(next++);
     }
 }
 
@@ -64,8 +89,9 @@ void Indices::take_left() {
   }
 }
 
-Vars Indices::of(const std::vector<ir::Position>& positions) const {
+Vars Indices::of(std::span<const ir::Position> positions) const {
   Vars result;
+  result.reserve(var_.size());
   for (const ir::Position& position : positions)
     for (ir::IndexId id : position) result.push_back(var_.at(id));
   return result;

@@ -8,7 +8,7 @@ namespace {
 
 using algebra::Algebra;
 
-Nf operand(Context& c, const Site& site, size_t i) { return Indices(c, site).operand(i); }
+Nf operand(Context& c, const Site& site, size_t i) { return c.entries(site).operands.at(i); }
 
 using Obligations = std::vector<Algebra::Obligation>;
 

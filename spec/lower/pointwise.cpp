@@ -26,10 +26,8 @@ Nf rounded(algebra::Algebra& a, const std::string& name, Nf x) {
 
 template <class F>
 Results pointwise(Context& c, const Site& site, F f) {
-  const Indices in(c, site);
-  std::vector<Nf> x;
-  for (size_t i = 0; i < site.instr.operands.size(); ++i) x.push_back(in.operand(i));
-  return {{in.right(), f(x)}};
+  Context::Entries all = c.entries(site);
+  return {{std::move(all.right), f(all.operands)}};
 }
 
 /// [x = y]; for two conditions 1 - x - y + 2 x y.
