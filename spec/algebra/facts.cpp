@@ -265,23 +265,28 @@ bool Engine::integral_sizes(Rational coef, const Mono& m, int depth) {
     whole = whole && f.exponent.sign() > 0;
   }
   if (whole || depth == 0) return whole;
+  const auto divides = [&](const Factor& below) {  // what the range divides by
+    return below.exponent.sign() < 0 && std::any_of(m.begin(), m.end(), [&](const Factor& f) {
+             return f.atom == below.atom && f.exponent.sign() < 0;
+           });
+  };
   for (Nf range : integral_ranges) {
     if (!is_single(range)) continue;
     tick();
     const Term t = terms(range)[0];
-    bool helps = std::gcd(t.coef.den, coef.den) > 1;  // supplies a part of the denominator
+    const Mono& sizes_of_it = factors(t.mono);
+    const bool helps = std::gcd(t.coef.den, coef.den) > 1 ||  // a part of the denominator
+                       std::any_of(sizes_of_it.begin(), sizes_of_it.end(), divides);
+    if (!helps) continue;
     Mono rest = m;
-    for (const Factor& f : factors(t.mono)) {
+    for (const Factor& f : sizes_of_it) {
       size_t i = 0;
       while (i < rest.size() && rest[i].atom != f.atom) ++i;
       if (i == rest.size()) rest.push_back({f.atom, 0});
-      if (f.exponent.sign() < 0 && rest[i].exponent.sign() < 0) helps = true;
       rest[i].exponent = rest[i].exponent - f.exponent;
     }
-    Mono kept;
-    for (const Factor& f : rest)
-      if (!f.exponent.is_zero()) kept.push_back(f);
-    if (helps && integral_sizes(coef / t.coef, kept, depth - 1)) return true;
+    std::erase_if(rest, [](const Factor& f) { return f.exponent.is_zero(); });
+    if (integral_sizes(coef / t.coef, rest, depth - 1)) return true;
   }
   return false;
 }
@@ -290,15 +295,21 @@ bool Engine::integer(Nf e) {
   if (auto it = integer_cache.find(e.id); it != integer_cache.end()) return it->second;
   bool result = true;
   for (const Term& t : terms(e)) {
-    Mono sizes_here;
+    bool whole = t.coef.is_integer();  // without the declared ranges
     for (const Factor& f : factors(t.mono)) {
+      const bool is_whole = f.exponent.is_integer() && f.exponent.sign() > 0;
       if (atoms[f.atom].kind == AtomKind::size)
-        sizes_here.push_back(f);
-      else if (!f.exponent.is_integer() || f.exponent.sign() < 0 || !integer_atom(f.atom))
+        whole = whole && is_whole;
+      else if (!is_whole || !integer_atom(f.atom))
         result = false;
       if (!result) break;
     }
-    result = result && integral_sizes(t.coef, sizes_here, 3);
+    if (result && !whole) {
+      Mono sizes_here = factors(t.mono);
+      std::erase_if(sizes_here,
+                    [&](const Factor& f) { return atoms[f.atom].kind != AtomKind::size; });
+      result = integral_sizes(t.coef, sizes_here, 3);
+    }
     if (!result) break;
   }
   integer_cache[e.id] = result;

@@ -132,22 +132,25 @@ Engine::Content Engine::content(Nf base, bool any) {
     Rational q(t.coef.den, std::gcd(den, t.coef.den));
     den = (Rational(den) * q).num;
   }
-  std::vector<std::pair<AtomId, Rational>> least;
-  std::vector<size_t> seen;
+  struct Seen {
+    Factor least;
+    size_t terms = 0;
+  };
+  std::vector<Seen> seen;
   for (const Term& t : p)
     for (const Factor& f : factors(t.mono)) {
       size_t i = 0;
-      while (i < least.size() && least[i].first != f.atom) ++i;
-      if (i == least.size()) least.push_back({f.atom, f.exponent}), seen.push_back(0);
-      ++seen[i];
-      if (f.exponent < least[i].second) least[i].second = f.exponent;
+      while (i < seen.size() && seen[i].least.atom != f.atom) ++i;
+      if (i == seen.size()) seen.push_back({f});
+      ++seen[i].terms;
+      if (f.exponent < seen[i].least.exponent) seen[i].least = f;
     }
   Content c;
   c.coef = unit(p, Rational(num, den));
   Mono inverse;
-  for (size_t i = 0; i < least.size(); ++i) {
-    auto [a, k] = least[i];
-    bool everywhere = seen[i] == p.size();
+  for (const Seen& each : seen) {
+    auto [a, k] = each.least;
+    bool everywhere = each.terms == p.size();
     if (atoms[a].kind == AtomKind::size) {
       if (!everywhere && k.sign() > 0) k = 0;
     } else if (atoms[a].kind == AtomKind::prime || !(any || positive_atom(a))) {
@@ -160,7 +163,12 @@ Engine::Content Engine::content(Nf base, bool any) {
     inverse.push_back({a, -k});
   }
   Poly body;
+  body.reserve(p.size());
   for (const Term& t : p) {
+    if (inverse.empty()) {
+      body.push_back({mono(factors(t.mono)), t.coef / c.coef});
+      continue;
+    }
     Mono m = factors(t.mono);
     for (const Factor& f : inverse) {
       size_t i = 0;

@@ -37,6 +37,7 @@ Nf Engine::substitute(Nf e, const Map& full) {
   const Deeper deeper(substitute_depth, most_nested);
   const bool renames = only_renames(e, map);
   Poly out;
+  out.reserve(terms(e).size());
   for (const Term& t : terms(e)) {
     Mono simple;  // factors that remain single atoms are multiplied together at the end
     simple.reserve(factors(t.mono).size());
