@@ -80,6 +80,7 @@ struct VarInfo {
   uint32_t slot = 0;
   Nf range;
   std::string hint;
+  std::optional<Nf> term = {};  ///< the variable as a term, once that was asked for
 };
 
 struct TensorInfo {
@@ -128,6 +129,12 @@ struct Interval {
   bool above = false, below = false;
 };
 
+/// Sets of variables, by id. Those of many terms are one.
+struct VarSets {
+  std::vector<const VarSet*> sets;
+  const VarSet& operator[](uint32_t id) const { return *sets[id]; }
+};
+
 struct Engine {
   Engine(Budget budget, Fault fault);
 
@@ -135,7 +142,8 @@ struct Engine {
   Interner<Atom> atoms;
   Interner<Mono> monos;
   Interner<Poly> polys;
-  Stable<VarSet> atom_vars, mono_vars, poly_vars;  // free variables, by id
+  VarSets atom_vars, mono_vars, poly_vars;  // free variables, by id
+  Stable<VarSet> var_sets;
   Stable<VarInfo> vars;
   Stable<TensorInfo> tensors;
   std::map<std::string, std::string> shown_as;       // scans, by name: what the file calls them
@@ -158,6 +166,7 @@ struct Engine {
   const Poly& terms(Nf e) const { return polys[e.id]; }
   const Mono& factors(MonoId m) const { return monos[m]; }
   const VarSet& free_of(Nf e) const { return poly_vars[e.id]; }
+  const VarSet* united(const VarSet* a, const VarSet* b);
   bool mentions(Nf e, VarId v) const;
   bool mentions_any(const VarSet& have, const VarSet& wanted) const;
   VarId slot(VarInfo::Kind kind, uint32_t index, Nf range);
@@ -592,7 +601,6 @@ inline bool contains(const VarSet& set, VarId v) {
 }
 
 VarSet set_union(const VarSet& a, const VarSet& b);
-void unite(VarSet& set, const VarSet& more);  // set := set_union(set, more)
 VarSet set_minus(const VarSet& a, const VarSet& b);
 
 }  // namespace shardproof::algebra

@@ -18,12 +18,8 @@ VarSet set_minus(const VarSet& a, const VarSet& b) {
   return out;
 }
 
-void unite(VarSet& set, const VarSet& more) {
-  if (!std::includes(set.begin(), set.end(), more.begin(), more.end()))
-    set = set.empty() ? more : set_union(set, more);
-}
-
 Engine::Engine(Budget b, Fault f) : budget(b), fault(f) {
+  var_sets.push_back({});
   zero = poly(Poly{});
   one = poly({mono(Mono{}), 1});
 }
@@ -35,14 +31,27 @@ void Engine::tick(long n) {
     throw BudgetExceeded("algebra: node budget exceeded");
 }
 
+const VarSet* Engine::united(const VarSet* a, const VarSet* b) {
+  const auto has_all = [](const VarSet& set, const VarSet& of) {
+    return std::includes(set.begin(), set.end(), of.begin(), of.end());
+  };
+  if (a == b || has_all(*a, *b)) return a;
+  if (has_all(*b, *a)) return b;
+  var_sets.push_back(set_union(*a, *b));
+  return &var_sets[var_sets.size() - 1];
+}
+
 // The tables have one length each time that a tick ends the budget.
 AtomId Engine::atom(const Atom& a) {
   auto [id, fresh] = atoms.intern(a);
   if (fresh) {
-    VarSet free;
-    if (atoms[id].kind == AtomKind::var) free = {atoms[id].ref};
-    for (Nf arg : atoms[id].args) unite(free, free_of(arg));
-    atom_vars.push_back(std::move(free));
+    const VarSet* free = &var_sets[0];
+    if (a.kind == AtomKind::var) {
+      var_sets.push_back({a.ref});
+      free = &var_sets[var_sets.size() - 1];
+    }
+    for (Nf arg : a.args) free = united(free, &free_of(arg));
+    atom_vars.sets.push_back(free);
     tick();
   }
   return id;
@@ -53,9 +62,9 @@ MonoId Engine::mono(std::span<const Factor> m) {
   if (const long length = static_cast<long>(m.size()); length > most) tick(length);
   auto [id, fresh] = monos.intern(m);
   if (fresh) {
-    VarSet free;
-    for (const Factor& f : m) unite(free, atom_vars[f.atom]);
-    mono_vars.push_back(std::move(free));
+    const VarSet* free = &var_sets[0];
+    for (const Factor& f : m) free = united(free, &atom_vars[f.atom]);
+    mono_vars.sets.push_back(free);
     tick();
   }
   return id;
@@ -64,9 +73,9 @@ MonoId Engine::mono(std::span<const Factor> m) {
 Nf Engine::poly(std::span<const Term> p) {
   auto [id, fresh] = polys.intern(p);
   if (fresh) {
-    VarSet free;
-    for (const Term& t : p) unite(free, mono_vars[t.mono]);
-    poly_vars.push_back(std::move(free));
+    const VarSet* free = &var_sets[0];
+    for (const Term& t : p) free = united(free, &mono_vars[t.mono]);
+    poly_vars.sets.push_back(free);
     tick(1 + static_cast<long>(p.size()));
   }
   return {id};

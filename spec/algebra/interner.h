@@ -25,6 +25,7 @@ class Stable {
     if (size_ % block == 0) blocks_.push_back(std::make_unique<T[]>(block));
     blocks_.back()[size_++ % block] = std::move(value);
   }
+  T& operator[](size_t i) { return blocks_[i / block][i % block]; }
   const T& operator[](size_t i) const { return blocks_[i / block][i % block]; }
   size_t size() const { return size_; }
 
@@ -44,9 +45,9 @@ class Interner {
   template <typename Value>
   std::pair<uint32_t, bool> intern(const Value& value) {
     if (2 * values_.size() >= cells_.size()) grow();
-    const uint64_t hash = hash_value(value);
-    size_t at = hash & (cells_.size() - 1);
-    for (; cells_[at].id != free; at = (at + 1) & (cells_.size() - 1))
+    const uint64_t hash = hash_value(value), last = cells_.size() - 1;
+    size_t at = hash & last;
+    for (; cells_[at].id != free; at = (at + 1) & last)
       if (cells_[at].hash == hash && same(values_[cells_[at].id], value))
         return {cells_[at].id, false};
     const auto id = static_cast<uint32_t>(values_.size());

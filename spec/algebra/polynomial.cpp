@@ -6,7 +6,9 @@
 
 namespace shardproof::algebra {
 
-Nf Engine::number(Rational value) { return value.is_zero() ? zero : monomial(mono(Mono{}), value); }
+Nf Engine::number(Rational value) {
+  return value.is_one() ? one : monomial(terms(one)[0].mono, value);
+}
 
 Nf Engine::size(const std::string& name) {
   auto [it, fresh] = size_ids.try_emplace(name, static_cast<uint32_t>(sizes.size()));
@@ -16,8 +18,9 @@ Nf Engine::size(const std::string& name) {
 
 /// A variable of range 1 is 0.
 Nf Engine::var(VarId v) {
-  if (vars[v].range == one) return zero;
-  return of_atom(atom({AtomKind::var, v, {}}));
+  VarInfo& info = vars[v];
+  if (!info.term) info.term = info.range == one ? zero : of_atom(atom({AtomKind::var, v, {}}));
+  return *info.term;
 }
 
 namespace {
