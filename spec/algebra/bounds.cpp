@@ -64,10 +64,10 @@ Engine::Bounds Engine::bounds(Nf e) {
 bool Engine::at_least(Nf e, int64_t bound) {
   if (auto n = as_number(e)) return !(*n < Rational(bound));
   if (terms(e).size() > 16) return false;
-  const auto known = at_least_cache.find({e.id, bound});
-  if (known != at_least_cache.end()) return known->second;
+  Answers& answers = at_least_cache[bound];
+  if (const auto known = answers.of(e)) return *known;
   const Bounds b = bounds(e);
-  return at_least_cache[{e.id, bound}] = b.low && nonnegative_sizes(sub(*b.low, number(bound)));
+  return answers.set(e, b.low && nonnegative_sizes(sub(*b.low, number(bound))));
 }
 
 }  // namespace shardproof::algebra

@@ -118,6 +118,7 @@ struct Colouring {
     }
   }
 
+  /// All colours differ.
   void leaf(const Colours& colours) {
     ++leaves;
     Engine::Order order;
@@ -125,11 +126,11 @@ struct Colouring {
     auto by_colour = [&](VarId a, VarId b) {
       return colour_of(colours, a) < colour_of(colours, b);
     };
-    std::stable_sort(order.params.begin(), order.params.end(), by_colour);
-    std::stable_sort(order.binders.begin(), order.binders.end(), by_colour);
+    std::sort(order.params.begin(), order.params.end(), by_colour);
+    std::sort(order.binders.begin(), order.binders.end(), by_colour);
     order.body = rename(order);
     if (!found || order.body < best.body) {
-      best = order, found = true;
+      best = std::move(order), found = true;
     } else if (order.body == best.body && best.symmetric.size() < 24 &&
                order.params != best.params) {
       best.symmetric.push_back(order.params);
@@ -150,8 +151,9 @@ struct Colouring {
 
   /// The variables of one colour, of those with several; empty if there are none.
   static Colours smallest_cell(Colours colours) {
-    std::stable_sort(colours.begin(), colours.end(),
-                     [](const auto& a, const auto& b) { return a.second < b.second; });
+    std::sort(colours.begin(), colours.end(), [](const auto& a, const auto& b) {
+      return a.second < b.second || (a.second == b.second && a.first < b.first);
+    });
     Colours smallest;
     for (auto begin = colours.begin(); begin != colours.end();) {
       const auto end = std::find_if(begin, colours.end(),

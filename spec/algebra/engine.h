@@ -123,6 +123,28 @@ struct HashOfKey {
 };
 using Known = std::unordered_map<Key, Nf, HashOfKey>;
 
+/// The answers to a question about terms, as far as they are known.
+class Answers {
+ public:
+  std::optional<bool> of(Nf e) const {
+    const char answer = e.id < by_id_.size() ? by_id_[e.id] : unknown;
+    return answer == unknown ? std::nullopt : std::optional(answer == yes);
+  }
+  bool set(Nf e, bool answer) {
+    if (e.id >= by_id_.size()) by_id_.resize(e.id + 1, unknown);
+    by_id_[e.id] = answer ? yes : no;
+    return answer;
+  }
+  void forget(Nf e) {
+    if (e.id < by_id_.size()) by_id_[e.id] = unknown;
+  }
+  void clear() { by_id_.clear(); }
+
+ private:
+  static constexpr char unknown = 0, no = 1, yes = 2;
+  std::vector<char> by_id_;
+};
+
 /// The bounds of a value that are known; `above`: it is not `low`.
 struct Interval {
   std::optional<Rational> low, high;
@@ -151,6 +173,7 @@ struct Engine {
   std::vector<std::string> sizes;
   std::unordered_map<std::string, uint32_t> size_ids;
   std::unordered_map<std::string, TensorId> tensor_ids;
+  std::unordered_map<Key, TensorId, HashOfKey> derived_ids;
   std::map<std::tuple<int, uint32_t, uint32_t>, VarId> slots;
   Budget budget;
   Fault fault;
@@ -171,7 +194,7 @@ struct Engine {
   bool mentions_any(const VarSet& have, const VarSet& wanted) const;
   VarId slot(VarInfo::Kind kind, uint32_t index, Nf range);
   VarId scratch(Nf range, const VarSet& avoid);
-  TensorId tensor(TensorInfo t, const std::string& key);
+  TensorId tensor(TensorInfo t, const std::string& key);  // one with a name
   Nf monomial(MonoId m, Rational coef);
   Nf atom_power(AtomId a, Rational exponent);  // a single factor, not normalised
   Nf of_atom(AtomId a) { return atom_power(a, 1); }
@@ -429,7 +452,7 @@ struct Engine {
   void note_bound_sum(Nf body, Nf sum);
 
   // facts.cpp, bounds.cpp, size_sign.cpp
-  std::unordered_map<uint32_t, char> positive_cache, nonnegative_cache, integer_cache;
+  Answers positive_cache, nonnegative_cache, integer_cache;
   std::vector<Nf> declared_positive;
   std::vector<std::vector<TensorId>> injective;
   std::vector<Nf> integral_ranges;  // declared integers >= 1
@@ -474,8 +497,8 @@ struct Engine {
   Bounds bounds_of_atom(AtomId a);
   Bounds bounds(Nf e);
   bool at_least(Nf e, int64_t bound);  // e >= bound for all values of its variables
-  std::unordered_map<uint32_t, char> size_sign_cache;
-  std::map<std::pair<uint32_t, int64_t>, bool> at_least_cache;
+  Answers size_sign_cache;
+  std::map<int64_t, Answers> at_least_cache;  // by bound
 
   // substitute.cpp
   Nf substitute(Nf e, const Map& map);
@@ -502,6 +525,7 @@ struct Engine {
     Nf body;
     std::vector<VarSet> symmetric;  // other orders of the parameters that give the same body
   };
+  TensorId derived_tensor(Op op, const Order& order);
   Order canonical(Op op, const VarSet& params, const VarSet& binders, Nf body);
   Known lift_cache;
   /// Null unless the atom is an application.

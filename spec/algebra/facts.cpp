@@ -180,7 +180,7 @@ bool Engine::of_positive_operand(Nf e, bool strict) {
 }
 
 bool Engine::positive(Nf e) {
-  if (auto it = positive_cache.find(e.id); it != positive_cache.end()) return it->second;
+  if (const auto known = positive_cache.of(e)) return *known;
   bool strict = false, all = e != zero;
   for (const Term& t : terms(e)) {
     bool term_strict = true;
@@ -203,8 +203,7 @@ bool Engine::positive(Nf e) {
   }
   result = result || bounded_below(e, true) || positive_in_cases(e, true) ||
            bounded_by_entries(e, true) || of_positive_operand(e, true);
-  positive_cache[e.id] = result;
-  return result;
+  return positive_cache.set(e, result);
 }
 
 /// Whether each term of e is >= 0 because each of its factors is.
@@ -219,13 +218,12 @@ bool Engine::nonnegative_terms(Nf e) {
 
 bool Engine::nonnegative(Nf e) {
   if (e == zero) return true;
-  if (auto it = nonnegative_cache.find(e.id); it != nonnegative_cache.end()) return it->second;
+  if (const auto known = nonnegative_cache.of(e)) return *known;
   bool result = nonnegative_terms(e) || squares.contains(e.id) || at_least(e, 0) || positive(e) ||
                 bounded_below(e, false) || positive_in_cases(e, false) ||
                 nonnegative_in_each_case(e) || nonnegative_product(e) ||
                 bounded_by_entries(e, false) || of_positive_operand(e, false);
-  nonnegative_cache[e.id] = result;
-  return result;
+  return nonnegative_cache.set(e, result);
 }
 
 bool Engine::integer_atom(AtomId a) {
@@ -292,7 +290,7 @@ bool Engine::integral_sizes(Rational coef, const Mono& m, int depth) {
 }
 
 bool Engine::integer(Nf e) {
-  if (auto it = integer_cache.find(e.id); it != integer_cache.end()) return it->second;
+  if (const auto known = integer_cache.of(e)) return *known;
   bool result = true;
   for (const Term& t : terms(e)) {
     bool whole = t.coef.is_integer();  // without the declared ranges
@@ -312,8 +310,7 @@ bool Engine::integer(Nf e) {
     }
     if (!result) break;
   }
-  integer_cache[e.id] = result;
-  return result;
+  return integer_cache.set(e, result);
 }
 
 }  // namespace shardproof::algebra

@@ -18,8 +18,8 @@ inline uint64_t hashed(uint64_t before, uint64_t next) {
   return x ^ (x >> 32);
 }
 inline uint64_t hashed(uint64_t before, uint64_t next, Rational number) {
-  return hashed(hashed(before, next + (static_cast<uint64_t>(number.den) << 32)),
-                static_cast<uint64_t>(number.num));
+  const auto num = static_cast<uint64_t>(number.num), den = static_cast<uint64_t>(number.den);
+  return hashed(before, next ^ (num << 32) ^ (den << 52));
 }
 inline uint64_t hash_value(const Atom& a) {
   uint64_t h = hashed(static_cast<uint64_t>(a.kind) + 11, a.ref);

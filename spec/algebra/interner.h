@@ -69,7 +69,7 @@ class Interner {
   };
 
   void grow() {
-    std::vector<Cell> old(std::max<size_t>(64, 4 * cells_.size()));
+    std::vector<Cell> old(std::max<size_t>(256, 4 * cells_.size()));
     old.swap(cells_);
     for (const Cell& cell : old) {
       if (cell.id == free) continue;

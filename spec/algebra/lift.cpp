@@ -16,18 +16,26 @@ Nf Engine::lift(Op op, const VarSet& binders, Nf body) {
   std::sort(sorted.begin(), sorted.end());
   Order order = canonical(op, set_minus(free_of(body), sorted), binders, body);
   note_same_sign(body, order.body);  // the same but for the names of variables
+  const TensorId id = derived_tensor(op, order);
+  std::vector<Nf> args;
+  for (VarId v : order.params) args.push_back(var(v));
+  Nf result = of_atom(atom({AtomKind::app, id, least_arguments(id, std::move(args))}));
+  lift_cache.emplace(std::move(key), result);
+  return result;
+}
+
+TensorId Engine::derived_tensor(Op op, const Order& order) {
+  Key key{static_cast<uint64_t>(op), order.body.id, order.params.size()};
+  for (const VarSet* slots : {&order.params, &order.binders})
+    for (VarId v : *slots) key.push_back(vars[v].range.id);
+  const auto next = static_cast<TensorId>(tensors.size());
+  const auto [known, fresh] = derived_ids.try_emplace(std::move(key), next);
+  if (!fresh) return known->second;
   TensorInfo t;
   t.op = op;
   t.body = order.body;
-  std::string name =
-      "D" + std::to_string(static_cast<int>(op)) + ":" + std::to_string(order.body.id);
-  for (VarId v : order.params)
-    t.ranges.push_back(vars[v].range), name += "," + std::to_string(vars[v].range.id);
-  name += "|";
-  for (VarId v : order.binders) {
-    t.binders.push_back(vars[v].range), t.hints.push_back(vars[v].hint);
-    name += "," + std::to_string(vars[v].range.id);
-  }
+  for (VarId v : order.params) t.ranges.push_back(vars[v].range);
+  for (VarId v : order.binders) t.binders.push_back(vars[v].range), t.hints.push_back(vars[v].hint);
   for (const VarSet& other : order.symmetric) {
     std::vector<uint32_t> permutation;
     for (VarId v : other)
@@ -35,12 +43,8 @@ Nf Engine::lift(Op op, const VarSet& binders, Nf body) {
           std::find(order.params.begin(), order.params.end(), v) - order.params.begin()));
     t.symmetries.push_back(permutation);
   }
-  TensorId id = tensor(std::move(t), name);
-  std::vector<Nf> args;
-  for (VarId v : order.params) args.push_back(var(v));
-  Nf result = of_atom(atom({AtomKind::app, id, least_arguments(id, std::move(args))}));
-  lift_cache.emplace(std::move(key), result);
-  return result;
+  tensors.push_back(std::move(t));
+  return next;
 }
 
 /// If D(i,j) = D(j,i): the least of the argument orders with the same value.

@@ -363,8 +363,12 @@ Nf Engine::fix(Mono m, Rational coef) {
   const Deeper deeper(fix_depth, most_nested);
   tick(static_cast<long>(m.size()));
   if (coef.is_zero()) return zero;
-  const Mono masks = divided_by_themselves(*this, m);
+  const bool of_indices = std::all_of(m.begin(), m.end(), [&](const Factor& f) {
+    return atoms[f.atom].kind == AtomKind::size || atoms[f.atom].kind == AtomKind::var;
+  });
+  const Mono masks = of_indices ? Mono{} : divided_by_themselves(*this, m);
   merge(m);
+  if (of_indices) return monomial(mono(m), coef);  // no rule below is about sizes and variables
   for (const Factor& f : masks) m.push_back(f);
   if (!masks.empty()) merge(m);
   for (Factor& f : m)

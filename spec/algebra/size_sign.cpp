@@ -166,9 +166,9 @@ std::vector<Rule> rules_of(Engine& g) {
 /// Whether e >= 0 for all sizes >= 1 under the declared ranges; false if not proved.
 bool Engine::nonnegative_sizes(Nf e) {
   if (auto n = as_number(e)) return n->sign() >= 0;
-  if (auto it = size_sign_cache.find(e.id); it != size_sign_cache.end()) return it->second != 0;
+  if (const auto known = size_sign_cache.of(e)) return *known;
   tick(4);
-  size_sign_cache[e.id] = false;
+  size_sign_cache.set(e, false);
   auto shape = shape_of(*this, e);
   if (!shape) return false;
   bool result = shifted_nonnegative(*shape);
@@ -185,8 +185,7 @@ bool Engine::nonnegative_sizes(Nf e) {
     if (result || is_single(range)) continue;
     if (auto rest = shape_of(*this, sub(e, sub(range, one)))) result = shifted_nonnegative(*rest);
   }
-  size_sign_cache[e.id] = result;
-  return result;
+  return size_sign_cache.set(e, result);
 }
 
 }  // namespace shardproof::algebra

@@ -47,7 +47,7 @@ void Engine::note_square(Nf e, bool positive) {
   const auto [found, fresh] = squares.emplace(e.id, positive);
   if (!fresh && (found->second || !positive)) return;
   found->second = positive;
-  nonnegative_cache.erase(e.id), positive_cache.erase(e.id);
+  nonnegative_cache.forget(e), positive_cache.forget(e);
 }
 
 void Engine::note_product(Nf a, Nf b, Nf product) {

@@ -9,17 +9,18 @@ namespace shardproof::algebra {
 /// Whether the map only renames variables to others with the same ranges that do not occur in `e`:
 /// then the normal form is preserved.
 bool Engine::only_renames(Nf e, const Map& map) const {
+  for (const auto& [v, image] : map) {
+    const auto alone = single_atom(image);
+    if (!alone || atoms[*alone].kind != AtomKind::var ||
+        vars[atoms[*alone].ref].range != vars[v].range)
+      return false;
+  }
   VarSet taken = free_of(e);
   for (const auto& [v, image] : map) taken.erase(std::find(taken.begin(), taken.end(), v));
   for (const auto& [v, image] : map) {
-    const Poly& p = terms(image);
-    if (p.size() != 1 || !p[0].coef.is_one() || factors(p[0].mono).size() != 1) return false;
-    const Factor& f = factors(p[0].mono)[0];
-    const Atom& atom = atoms[f.atom];
-    if (!f.exponent.is_one() || atom.kind != AtomKind::var || contains(taken, atom.ref) ||
-        vars[atom.ref].range != vars[v].range)
-      return false;
-    taken.push_back(atom.ref);
+    const VarId other = atoms[*single_atom(image)].ref;
+    if (contains(taken, other)) return false;
+    taken.push_back(other);
   }
   return true;
 }
