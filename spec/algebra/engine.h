@@ -205,6 +205,8 @@ struct Engine {
   Nf var(VarId v);
   Nf add(Nf a, Nf b);
   Nf add_all(Poly terms);
+  Nf collected(Poly& sorted);
+  Poly summands;  // of the sum that is being made, not interned yet
   /// The sum of `form` of each term of e.
   template <typename Form>
   Nf sum_of_terms(Nf e, Form form) {
@@ -237,7 +239,7 @@ struct Engine {
   bool is_single(Nf e) const { return terms(e).size() == 1; }
   /// The atom, if e is one atom to the power of 1.
   std::optional<AtomId> single_atom(Nf e) const;
-  std::unordered_map<uint64_t, Nf> mul_cache;
+  ByPair<Nf> products;
 
   // power.cpp
   struct Content {
@@ -506,7 +508,7 @@ struct Engine {
   Nf with_arguments(AtomId a, std::vector<Nf> args);
   bool only_renames(Nf e, const Map& map) const;
   Interner<Map> maps;
-  std::unordered_map<uint64_t, Nf> substitute_cache;
+  ByPair<Nf> substituted;  // by term and map
   int substitute_depth = 0, fix_depth = 0;
 
   // rename.cpp

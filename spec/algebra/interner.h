@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <ranges>
 #include <utility>
 #include <vector>
@@ -34,6 +35,9 @@ class Stable {
   std::vector<std::unique_ptr<T[]>> blocks_;
   size_t size_ = 0;
 };
+
+inline uint64_t hash_value(uint64_t key) { return mix(key, 0); }
+inline bool same(uint64_t a, uint64_t b) { return a == b; }
 
 /// T needs `uint64_t hash_value(const T&)` and `bool same(const T&, const T&)`, where a span stands
 /// for a vector. Open addressing, at most half full: a value is in the first free cell after its
@@ -69,7 +73,7 @@ class Interner {
   };
 
   void grow() {
-    std::vector<Cell> old(std::max<size_t>(256, 4 * cells_.size()));
+    std::vector<Cell> old(std::max<size_t>(128, 4 * cells_.size()));
     old.swap(cells_);
     for (const Cell& cell : old) {
       if (cell.id == free) continue;
@@ -81,6 +85,22 @@ class Interner {
 
   Stable<T> values_;
   std::vector<Cell> cells_;
+};
+
+/// Results by pairs of ids.
+template <typename T>
+class ByPair {
+ public:
+  /// The result; none until it is set.
+  std::optional<T>& operator()(uint32_t a, uint32_t b) {
+    const auto [id, fresh] = pairs_.intern(uint64_t{a} << 32 | b);
+    if (fresh) results_.push_back({});
+    return results_[id];
+  }
+
+ private:
+  Interner<uint64_t> pairs_;
+  Stable<std::optional<T>> results_;
 };
 
 }  // namespace shardproof::algebra

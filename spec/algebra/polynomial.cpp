@@ -31,6 +31,11 @@ bool by_mono(const Term& a, const Term& b) { return a.mono < b.mono; }
 
 Nf Engine::add_all(Poly p) {
   if (!std::is_sorted(p.begin(), p.end(), by_mono)) std::sort(p.begin(), p.end(), by_mono);
+  return collected(p);
+}
+
+/// Adds the coefficients of equal monomials.
+Nf Engine::collected(Poly& p) {
   auto end = p.begin();  // of the sum so far, which takes the place of the terms
   for (const Term& t : p) {
     if (end != p.begin() && end[-1].mono == t.mono) {
@@ -49,9 +54,9 @@ Nf Engine::add(Nf a, Nf b) {
   if (a == zero) return b;
   if (b == zero) return a;
   const Poly &x = terms(a), &y = terms(b);
-  Poly all(x.size() + y.size());
-  std::merge(x.begin(), x.end(), y.begin(), y.end(), all.begin(), by_mono);
-  const Nf sum = add_all(std::move(all));
+  summands.resize(x.size() + y.size());
+  std::merge(x.begin(), x.end(), y.begin(), y.end(), summands.begin(), by_mono);
+  const Nf sum = collected(summands);
   note_sum(a, b, sum);
   return sum;
 }
@@ -59,9 +64,9 @@ Nf Engine::add(Nf a, Nf b) {
 Nf Engine::scale(Nf a, Rational by) {
   if (by.is_one()) return a;
   if (by.is_zero()) return zero;
-  Poly p = terms(a);
-  for (Term& t : p) t.coef = t.coef * by;
-  const Nf scaled = poly(std::move(p));
+  summands = terms(a);
+  for (Term& t : summands) t.coef = t.coef * by;
+  const Nf scaled = poly(summands);
   if (by.sign() > 0) note_same_sign(a, scaled);
   return scaled;
 }
@@ -131,8 +136,8 @@ Nf Engine::mul(Nf a, Nf b) {
   if (a == one) return b;
   if (b == one) return a;
   if (b < a) std::swap(a, b);
-  uint64_t key = (static_cast<uint64_t>(a.id) << 32) | b.id;
-  if (auto it = mul_cache.find(key); it != mul_cache.end()) return it->second;
+  std::optional<Nf>& known = products(a.id, b.id);
+  if (known) return *known;
   size_t la = terms(a).size(), lb = terms(b).size();
   bool distribute = la == 1 || lb == 1 || static_cast<long>(la * lb) <= budget.limit ||
                     is_mask(*this, a) || is_mask(*this, b) ||
@@ -148,8 +153,7 @@ Nf Engine::mul(Nf a, Nf b) {
     result = fix(product(factors(ta.mono), factors(tb.mono)), ta.coef * tb.coef);
   }
   note_product(a, b, result);
-  mul_cache.emplace(key, result);
-  return result;
+  return *(known = result);
 }
 
 namespace {

@@ -26,13 +26,14 @@ bool Engine::only_renames(Nf e, const Map& map) const {
 }
 
 Nf Engine::substitute(Nf e, const Map& full) {
-  Map map;
-  map.reserve(full.size());
-  for (const auto& entry : full)
-    if (mentions(e, entry.first)) map.push_back(entry);
+  const auto has = [&](const auto& entry) { return mentions(e, entry.first); };
+  Map some;
+  const bool all = std::all_of(full.begin(), full.end(), has);
+  if (!all) std::copy_if(full.begin(), full.end(), std::back_inserter(some), has);
+  const Map& map = all ? full : some;
   if (map.empty()) return e;
-  uint64_t key = static_cast<uint64_t>(e.id) << 32 | maps.intern(map).first;
-  if (auto it = substitute_cache.find(key); it != substitute_cache.end()) return it->second;
+  std::optional<Nf>& known = substituted(e.id, maps.intern(map).first);
+  if (known) return *known;
   constexpr int most_nested =
       2000;  // an index of an index of an index: each holds the one before twice
   const Deeper deeper(substitute_depth, most_nested);
@@ -63,8 +64,7 @@ Nf Engine::substitute(Nf e, const Map& full) {
   }
   Nf result = add_all(std::move(out));
   note_same_sign(e, result);
-  substitute_cache.emplace(key, result);
-  return result;
+  return *(known = result);
 }
 
 Nf Engine::substitute_atom(AtomId a, const Map& map) {
