@@ -1,4 +1,6 @@
 // Interval bounds of index terms.
+#include <algorithm>
+
 #include "spec/algebra/engine.h"
 
 namespace shardproof::algebra {
@@ -31,12 +33,14 @@ Engine::Bounds Engine::bounds(Nf e) {
   Bounds sum{zero, zero};
   for (const Term& t : terms(e)) {
     const Mono& m = factors(t.mono);
+    const auto is_size = [&](const Factor& f) { return atoms[f.atom].kind == AtomKind::size; };
+    const bool of_sizes = std::all_of(m.begin(), m.end(), is_size);
     Mono fixed;
     Bounds of{one, one};
     for (const Factor& f : m) {
       if (!f.exponent.is_integer()) return {};
-      if (atoms[f.atom].kind == AtomKind::size) {
-        fixed.push_back(f);
+      if (is_size(f)) {
+        if (!of_sizes) fixed.push_back(f);
         continue;
       }
       const Bounds own = bounds_of_atom(f.atom);
@@ -50,7 +54,7 @@ Engine::Bounds Engine::bounds(Nf e) {
       of.high = of.high && own.high ? std::optional(mul(*of.high, pow(*own.high, f.exponent)))
                                     : std::nullopt;
     }
-    const Nf factor = monomial(mono(fixed), t.coef);
+    const Nf factor = monomial(mono(of_sizes ? m : fixed), t.coef);
     const bool turned = t.coef.sign() < 0;
     const auto add_to = [&](std::optional<Nf>& to, const std::optional<Nf>& more) {
       to = to && more ? std::optional(add(*to, mul(*more, factor))) : std::nullopt;

@@ -8,6 +8,7 @@ namespace shardproof::algebra {
 
 VarSet set_union(const VarSet& a, const VarSet& b) {
   VarSet out;
+  out.reserve(a.size() + b.size());
   std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out));
   return out;
 }

@@ -172,15 +172,14 @@ bool Engine::bounded_by_logarithms(Nf e, bool strict) {
   std::map<MonoId, Nf> numbers;
   for (const Term& t : terms(e)) {
     Nf number_of = number(t.coef);
-    Mono rest;
-    for (const Factor& f : factors(t.mono)) {
-      const bool of_number = is_op(f.atom, Op::log) && f.exponent.is_one() &&
-                             as_number(Nf(tensors[atoms[f.atom].ref].body));
-      if (of_number)
-        number_of = mul(number_of, of_atom(f.atom));
-      else
-        rest.push_back(f);
-    }
+    const auto of_number = [&](const Factor& f) {
+      return is_op(f.atom, Op::log) && f.exponent.is_one() &&
+             as_number(Nf(tensors[atoms[f.atom].ref].body));
+    };
+    Mono rest = factors(t.mono);
+    for (const Factor& f : rest)
+      if (of_number(f)) number_of = mul(number_of, of_atom(f.atom));
+    std::erase_if(rest, of_number);
     const auto [known, fresh] = numbers.try_emplace(mono(rest), zero);
     known->second = add(known->second, number_of);
   }

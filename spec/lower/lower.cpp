@@ -10,13 +10,19 @@ namespace shardproof::lower {
 
 namespace {
 
-void add_block_uses(const ir::Block& block, std::vector<ir::ValueId>* out) {
-  for (const ir::Instr& instr : block.instrs) {
-    const std::vector<ir::ValueId> inner = uses(instr);
-    out->insert(out->end(), inner.begin(), inner.end());
-  }
-  out->insert(out->end(), block.next.begin(), block.next.end());
-  out->insert(out->end(), block.emit.begin(), block.emit.end());
+template <class Visit>
+void for_each_use(const ir::Instr& instr, const Visit& visit) {
+  for (ir::ValueId v : instr.operands) visit(v);
+  std::visit(
+      [&](const auto& op) {
+        if constexpr (requires { op.body; })
+          if (op.body) {
+            for (const ir::Instr& inner : op.body->instrs) for_each_use(inner, visit);
+            for (ir::ValueId v : op.body->next) visit(v);
+            for (ir::ValueId v : op.body->emit) visit(v);
+          }
+      },
+      instr.op);
 }
 
 /// Whether each instruction of the block contributes to a wanted value; marks the values that it
@@ -30,7 +36,7 @@ std::vector<bool> live(const ir::Block& block, const std::vector<ir::ValueId>& w
     for (ir::ValueId v : instr.results)
       result[i] = result[i] || (v != ir::no_value && needed.at(v));
     if (!result[i]) continue;
-    for (ir::ValueId v : uses(instr)) needed.at(v) = true;
+    for_each_use(instr, [&](ir::ValueId v) { needed.at(v) = true; });
   }
   return result;
 }
@@ -66,13 +72,8 @@ void record(Context& c, const Frame& frame, const ir::Instr& instr) {
 }  // namespace
 
 std::vector<ir::ValueId> uses(const ir::Instr& instr) {
-  std::vector<ir::ValueId> result = instr.operands;
-  std::visit(
-      [&](const auto& op) {
-        if constexpr (requires { op.body; })
-          if (op.body) add_block_uses(*op.body, &result);
-      },
-      instr.op);
+  std::vector<ir::ValueId> result;
+  for_each_use(instr, [&](ir::ValueId v) { result.push_back(v); });
   return result;
 }
 
