@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "spec/ir/walk.h"
+
 namespace shardproof::lower {
 
 namespace {
