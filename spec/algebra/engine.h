@@ -151,7 +151,7 @@ struct Interval {
   bool above = false, below = false;
 };
 
-/// Sets of variables, by id. Those of many terms are one.
+/// Sets of variables, by id of a term. Terms of the same variables share one.
 struct VarSets {
   std::vector<const VarSet*> sets;
   const VarSet& operator[](uint32_t id) const { return *sets[id]; }
@@ -189,12 +189,13 @@ struct Engine {
   const Poly& terms(Nf e) const { return polys[e.id]; }
   const Mono& factors(MonoId m) const { return monos[m]; }
   const VarSet& free_of(Nf e) const { return poly_vars[e.id]; }
+  /// The union, which is one of them if it has all variables of the other.
   const VarSet* united(const VarSet* a, const VarSet* b);
   bool mentions(Nf e, VarId v) const;
   bool mentions_any(const VarSet& have, const VarSet& wanted) const;
   VarId slot(VarInfo::Kind kind, uint32_t index, Nf range);
   VarId scratch(Nf range, const VarSet& avoid);
-  TensorId tensor(TensorInfo t, const std::string& key);  // one with a name
+  TensorId tensor(TensorInfo t, const std::string& key);  // without a body
   Nf monomial(MonoId m, Rational coef);
   Nf atom_power(AtomId a, Rational exponent);  // a single factor, not normalised
   Nf of_atom(AtomId a) { return atom_power(a, 1); }

@@ -12,7 +12,7 @@ inline uint64_t hash_rational(Rational r) {
   return mix(static_cast<uint64_t>(r.num), static_cast<uint64_t>(r.den));
 }
 
-/// Cheaper than mix, for tables whose order nobody sees.
+/// Cheaper than mix, for tables: no result depends on their order.
 inline uint64_t hashed(uint64_t before, uint64_t next) {
   const uint64_t x = (before ^ next) * 0x9e3779b97f4a7c15ull;
   return x ^ (x >> 32);
