@@ -50,10 +50,14 @@ std::optional<Gathers::Sources> Gathers::of(const View& view) const {
 
 namespace {
 
+bool is_index(const Step& step) {
+  return step.kernel && std::holds_alternative<Index>(step.kernel->op);
+}
+
 void drop_unread(std::vector<Step>& steps, const std::vector<BufferId>& given,
                  const plan::BufferUses& uses) {
   std::erase_if(steps, [&](const Step& step) {
-    if (!step.kernel || !std::holds_alternative<Index>(step.kernel->op)) return false;
+    if (!is_index(step)) return false;
     const BufferId made = step.kernel->out.buffer;
     return uses.reads_of(made) == 0 && !has(given, made);
   });
@@ -63,7 +67,7 @@ void drop_unread(std::vector<Step>& steps, const std::vector<BufferId>& given,
 }  // namespace
 
 void drop_unread(std::vector<Step>& steps, const std::vector<BufferId>& given) {
-  drop_unread(steps, given, plan::BufferUses(steps));
+  if (plan::any_step(steps, is_index)) drop_unread(steps, given, plan::BufferUses(steps));
 }
 
 }  // namespace shardproof::compile

@@ -42,8 +42,8 @@ class CpuDevice : public Device {
   Launch prepare(const KernelOp& op) override {
     return std::visit(
         [](const auto& kernel) -> Launch {
-          return [kernel](Queue&, std::span<void* const> outputs,
-                          std::span<const void* const> inputs) {
+          return [kernel = kernel](Queue&, std::span<void* const> outputs,
+                                   std::span<const void* const> inputs) {
             cpu::run(kernel, outputs[0], inputs.data());
           };
         },
@@ -55,8 +55,8 @@ class CpuDevice : public Device {
   }
   Launch prepare_fused(const FusedOp& op) const override {
     if (!cpu::has_fused(op)) return {};
-    return [op, threads = threads_](Queue&, std::span<void* const> outputs,
-                                    std::span<const void* const> inputs) {
+    return [op = op, threads = threads_](Queue&, std::span<void* const> outputs,
+                                         std::span<const void* const> inputs) {
       cpu::run(op, outputs.data(), inputs.data(), threads);
     };
   }

@@ -70,33 +70,47 @@ class Placed {
     for (const Piece& piece : pieces)
       if (piece.first <= piece.last) end = std::max(end, piece.last + 1);
     while (leaves_ < end) leaves_ *= 2;
-    spans_.resize(2 * leaves_);
-    firsts_.resize(leaves_);
+    spans_.resize(2 * leaves_, none);
+    firsts_.resize(leaves_, none);
   }
 
   void add(size_t id) {
     const Piece& piece = pieces_[id];
-    firsts_[piece.first].push_back(id);
+    push(firsts_[piece.first], id);
     for (size_t low = piece.first + leaves_, high = piece.last + leaves_ + 1; low < high;
          low /= 2, high /= 2) {
-      if (low % 2) spans_[low++].push_back(id);
-      if (high % 2) spans_[--high].push_back(id);
+      if (low % 2) push(spans_[low++], id);
+      if (high % 2) push(spans_[--high], id);
     }
   }
 
   /// Calls `visit` with each placed buffer whose lifetime overlaps that of `piece`.
   template <class Visit>
   void for_each_beside(const Piece& piece, const Visit& visit) const {
-    for (size_t node = piece.first + leaves_; node > 0; node /= 2)
-      for (size_t id : spans_[node]) visit(pieces_[id]);
+    for (size_t node = piece.first + leaves_; node > 0; node /= 2) visit_list(spans_[node], visit);
     for (size_t time = piece.first + 1; time <= piece.last; ++time)
-      for (size_t id : firsts_[time]) visit(pieces_[id]);
+      visit_list(firsts_[time], visit);
   }
 
  private:
+  static constexpr size_t none = ~size_t{0};
+  struct Entry {
+    size_t id, next;
+  };
+
+  void push(size_t& list, size_t id) {
+    entries_.push_back({id, list});
+    list = entries_.size() - 1;
+  }
+  template <class Visit>
+  void visit_list(size_t list, const Visit& visit) const {
+    for (; list != none; list = entries_[list].next) visit(pieces_[entries_[list].id]);
+  }
+
   const std::vector<Piece>& pieces_;
   size_t leaves_ = 1;
-  std::vector<std::vector<size_t>> spans_, firsts_;
+  std::vector<Entry> entries_;          ///< of all lists
+  std::vector<size_t> spans_, firsts_;  ///< the first entry of each list
 };
 
 }  // namespace
@@ -116,7 +130,7 @@ size_t place_buffers(std::vector<Piece>& pieces, bool reuse) {
     Piece& piece = pieces[id];
     if (piece.first > piece.last) continue;  // never used
     size_t at = reuse ? 0 : size;
-    if (reuse) {
+    if (reuse && piece.bytes > 0) {
       taken.clear();
       placed.for_each_beside(piece, [&](const Piece& other) {
         taken.emplace_back(other.offset, padded(other.bytes));
@@ -127,7 +141,7 @@ size_t place_buffers(std::vector<Piece>& pieces, bool reuse) {
     }
     piece.offset = at;
     size = std::max(size, at + padded(piece.bytes));
-    placed.add(id);
+    if (piece.bytes > 0) placed.add(id);
   }
   return size;
 }

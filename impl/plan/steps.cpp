@@ -44,12 +44,11 @@ void add(const Step& step, Access& access) {
 }  // namespace
 
 bool communicates(const Step& step) {
-  return is_collective(step) || std::any_of(step.body.begin(), step.body.end(), communicates);
+  return is_collective(step) || any_step(step.body, is_collective);
 }
 
 bool has_starts(const std::vector<Step>& steps) {
-  return std::any_of(steps.begin(), steps.end(),
-                     [](const Step& step) { return step.starts || has_starts(step.body); });
+  return any_step(steps, [](const Step& step) { return step.starts; });
 }
 
 Access access_of(const Step& step) {
@@ -64,10 +63,6 @@ Access access_of(const Step& step) {
 
 bool conflict(const Access& a, const Access& b) {
   return meet(a.writes, b.reads) || meet(a.reads, b.writes) || meet(a.writes, b.writes);
-}
-
-bool has(const std::vector<BufferId>& some, BufferId id) {
-  return std::find(some.begin(), some.end(), id) != some.end();
 }
 
 bool reads(const Step& step, BufferId id) {
@@ -86,7 +81,7 @@ namespace {
 void count(const std::vector<BufferId>& ids, int by, std::vector<size_t>& uses) {
   for (auto id = ids.begin(); id != ids.end(); ++id) {
     if (std::find(ids.begin(), id, *id) != id) continue;
-    if (*id >= uses.size()) uses.resize(*id + 1);
+    if (*id >= uses.size()) uses.resize(2 * *id + 1);
     uses[*id] += static_cast<size_t>(by);
   }
 }

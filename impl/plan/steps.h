@@ -1,5 +1,6 @@
 #pragma once
 // A compiled plan: steps in order, each with the buffers that it reads and writes.
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
@@ -130,7 +131,9 @@ bool reads(const Step& step, BufferId id);
 bool writes(const Step& step, BufferId id);
 /// Whether the order of the two matters.
 bool conflict(const Access& a, const Access& b);
-bool has(const std::vector<BufferId>& some, BufferId id);
+inline bool has(const std::vector<BufferId>& some, BufferId id) {
+  return std::find(some.begin(), some.end(), id) != some.end();
+}
 
 /// The number of steps that read and write each buffer, counting steps inside loops.
 struct BufferUses {
@@ -171,5 +174,12 @@ void for_each_ref(AnyStep& step, const Visit& visit) {
 
 /// Sets Step::run of each step, also in loops: the device prepares its kernels.
 void prepare(std::vector<Step>& steps, Device& device);
+
+/// Whether `test` holds for a step, here or in a loop.
+template <class Test>
+bool any_step(const std::vector<Step>& steps, const Test& test) {
+  return std::any_of(steps.begin(), steps.end(),
+                     [&](const Step& step) { return test(step) || any_step(step.body, test); });
+}
 
 }  // namespace shardproof::plan

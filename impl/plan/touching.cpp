@@ -16,7 +16,7 @@ void Touching::add(size_t position, const Step& step) {
 
 void Touching::add(size_t position, const std::vector<BufferId>& ids) {
   for (BufferId id : ids) {
-    if (id >= positions_.size()) positions_.resize(id + 1);
+    if (id >= positions_.size()) positions_.resize(2 * id + 1);
     std::vector<size_t>& all = positions_[id];
     const auto place = std::lower_bound(all.begin(), all.end(), position);
     if (place == all.end() || *place != position) all.insert(place, position);

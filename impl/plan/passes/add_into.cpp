@@ -7,6 +7,11 @@
 namespace shardproof::plan {
 namespace {
 
+bool adds_to_zeros(const Step& step) {
+  const auto* op = step.kernel ? std::get_if<IndexAdd>(&step.kernel->op) : nullptr;
+  return op && !op->into;
+}
+
 class LookUps {
  public:
   LookUps(const std::vector<Step>& all, const std::vector<Piece>& pieces,
@@ -23,8 +28,7 @@ class LookUps {
   /// The step that adds the index_add at `i` to another array, if it can be moved there; else the
   /// end.
   size_t sum_of(const std::vector<Step>& body, size_t i) const {
-    const auto* op = body[i].kernel ? std::get_if<IndexAdd>(&body[i].kernel->op) : nullptr;
-    if (!op || op->into) return body.size();
+    if (!adds_to_zeros(body[i])) return body.size();
     const Ref& made = body[i].kernel->out;
     if (has(given_, made.buffer) || uses_.reads_of(made.buffer) != 1 ||
         uses_.writes_of(made.buffer) != 1 || !is_whole(made, pieces_.at(made.buffer)))
@@ -86,7 +90,7 @@ class LookUps {
 
 void add_into(std::vector<Step>& steps, const std::vector<Piece>& pieces,
               const std::vector<BufferId>& given) {
-  LookUps(steps, pieces, given).walk(steps);
+  if (any_step(steps, adds_to_zeros)) LookUps(steps, pieces, given).walk(steps);
 }
 
 }  // namespace shardproof::plan

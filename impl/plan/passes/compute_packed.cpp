@@ -78,7 +78,8 @@ class Packs {
 
   void walk(std::vector<Step>& body) const {
     for (Step& step : body) walk(step.body);
-    if (std::none_of(body.begin(), body.end(), plain_copy)) return;
+    const auto may_go = [&](const Step& step) { return is_only_reader(step); };
+    if (std::none_of(body.begin(), body.end(), may_go)) return;
     Touching touching(body);
     std::vector<bool> gone(body.size());
     for (size_t i = 0; i < body.size(); ++i)
@@ -90,17 +91,22 @@ class Packs {
   }
 
  private:
+  /// Whether the step is a copy, and nothing else reads what it copies.
+  bool is_only_reader(const Step& step) const {
+    if (!plain_copy(step)) return false;
+    const Ref& from = step.kernel->inputs[0];
+    return uses_.reads_of(from.buffer) == 1 && uses_.writes_of(from.buffer) == 1 &&
+           from.offset == 0 && from.terms.empty() && from.element == step.kernel->out.element &&
+           !has(given_, from.buffer);
+  }
+
   /// The step that computes everything that the copy at `at` reads, if that copy is its only
   /// reader.
   std::optional<size_t> maker(const std::vector<Step>& body, size_t at, const Touching& touching,
                               const std::vector<bool>& gone) const {
     const Step& step = body[at];
-    if (!plain_copy(step)) return std::nullopt;
+    if (!is_only_reader(step)) return std::nullopt;
     const Ref& from = step.kernel->inputs[0];
-    if (has(given_, from.buffer) || uses_.reads_of(from.buffer) != 1 ||
-        uses_.writes_of(from.buffer) != 1 || from.offset != 0 || !from.terms.empty() ||
-        from.element != step.kernel->out.element)
-      return std::nullopt;
     for (size_t i : touching.of({from.buffer}))
       if (i < at && !gone[i] && has(body[i].writes, from.buffer)) {
         const Users users = touching.steps_of({from.buffer, step.kernel->out.buffer}, body, gone);
@@ -139,7 +145,7 @@ class Packs {
 
 void compute_packed(std::vector<Step>& steps, const std::vector<Piece>& pieces,
                     const std::vector<BufferId>& given) {
-  Packs(steps, pieces, given).walk(steps);
+  if (any_step(steps, plain_copy)) Packs(steps, pieces, given).walk(steps);
 }
 
 }  // namespace shardproof::plan

@@ -5,6 +5,10 @@
 namespace shardproof::plan {
 namespace {
 
+bool is_optimizer(const Step& step) {
+  return step.fused && std::holds_alternative<AdamW>(step.fused->op);
+}
+
 /// out = x * number, in f32: the two inputs in that order.
 std::optional<std::pair<Ref, Ref>> as_scaled(const Step& step) {
   const auto* chain = step.kernel ? std::get_if<Pointwise>(&step.kernel->op) : nullptr;
@@ -47,9 +51,10 @@ std::optional<size_t> scaled_for(const std::vector<Step>& steps, size_t last,
 }  // namespace
 
 void fold_scale(std::vector<Step>& steps, const std::vector<BufferId>& given) {
+  if (!any_step(steps, is_optimizer)) return;
   const BufferUses uses(steps);
   for (size_t i = 0; i < steps.size(); ++i) {
-    AdamW* op = steps[i].fused ? std::get_if<AdamW>(&steps[i].fused->op) : nullptr;
+    AdamW* op = is_optimizer(steps[i]) ? &std::get<AdamW>(steps[i].fused->op) : nullptr;
     if (!op || op->scale.is_input || op->scale.value != 1) continue;
     std::vector<Ref>& inputs = steps[i].fused->inputs;
     const std::optional<size_t> made = scaled_for(steps, i, uses);

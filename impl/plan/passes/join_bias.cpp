@@ -6,6 +6,10 @@
 namespace shardproof::plan {
 namespace {
 
+bool is_product(const Step& step) {
+  return step.kernel && std::holds_alternative<Matmul>(step.kernel->op);
+}
+
 bool is_plain(const Ref& ref) { return ref.offset == 0 && ref.terms.empty(); }
 
 /// Whether the chain only adds its two inputs; rounding by its output's element is allowed.
@@ -68,8 +72,7 @@ class Joining {
  private:
   /// The only reader of the product at i, if nothing overwrites the product's operands before it.
   size_t reader_of(const std::vector<Step>& steps, size_t i) const {
-    if (!steps[i].kernel || !std::holds_alternative<Matmul>(steps[i].kernel->op))
-      return steps.size();
+    if (!is_product(steps[i])) return steps.size();
     const BufferId made = steps[i].kernel->out.buffer;
     if (has(given_, made) || uses_.reads_of(made) != 1 || uses_.writes_of(made) != 1)
       return steps.size();
@@ -134,7 +137,7 @@ class Joining {
 
 size_t join_bias(std::vector<Step>& steps, const std::vector<BufferId>& given,
                  const Device& device) {
-  return Joining(steps, given, device).walk(steps);
+  return any_step(steps, is_product) ? Joining(steps, given, device).walk(steps) : 0;
 }
 
 }  // namespace shardproof::plan

@@ -177,7 +177,8 @@ class Parts {
 
 void join_parts(std::vector<Step>& steps, const std::vector<Piece>& pieces,
                 const std::vector<BufferId>& given) {
-  Parts(steps, pieces, given).walk(steps);
+  if (any_step(steps, [](const Step& step) { return adds_all(step) || makes_zeros(step); }))
+    Parts(steps, pieces, given).walk(steps);
 }
 
 }  // namespace shardproof::plan

@@ -1,6 +1,4 @@
 // Finds f32 buffers that only hold bf16 values, and whose readers accept bf16.
-#include <set>
-
 #include "impl/plan/passes/chain.h"
 #include "impl/plan/passes/passes.h"
 #include "kernels/bf16.h"
@@ -29,24 +27,32 @@ bool may_be_narrow(const FusedOp& op, size_t input) {
 /// The buffers that may be bf16: starts with all f32 buffers and removes some until none changes.
 class NarrowBuffers {
  public:
-  NarrowBuffers(const std::vector<Step>& steps, const std::vector<BufferId>& given) {
+  NarrowBuffers(const std::vector<Step>& steps, size_t buffers, const std::vector<BufferId>& given)
+      : narrow_(buffers) {
+    bool any = false;
     each_step(steps, [&](const Step& step) {
       for_each_ref(step, [&](const Ref& ref) {
-        if (ref.element == Element::f32) narrow_.insert(ref.buffer);
+        if (ref.element == Element::f32) narrow_.at(ref.buffer) = any = true;
       });
     });
-    for (BufferId id : given) narrow_.erase(id);
+    if (!any) return;
+    for (BufferId id : given) remove(id);
     each_step(steps, [&](const Step& step) { look_at(step); });
     // Source and destination of a copy are both narrow, or neither.
     for (bool found = true; found;) {
       found = false;
       for (const auto& [a, b] : copies_)
-        if (has(a) != has(b)) found = narrow_.erase(a) + narrow_.erase(b) != 0;
+        if (has(a) != has(b)) {
+          remove(has(a) ? a : b);
+          found = true;
+        }
     }
   }
-  bool has(BufferId id) const { return narrow_.contains(id); }
+  bool has(BufferId id) const { return narrow_.at(id); }
 
  private:
+  void remove(BufferId id) { narrow_.at(id) = false; }
+
   template <class Visit>
   static void each_step(const std::vector<Step>& steps, const Visit& visit) {
     for (const Step& step : steps) {
@@ -59,13 +65,13 @@ class NarrowBuffers {
   /// step.
   void look_at(const Step& step) {
     for_each_ref(step, [&](const Ref& ref) {
-      if (ref.element != Element::f32) narrow_.erase(ref.buffer);
+      if (ref.element != Element::f32) remove(ref.buffer);
     });
     if (step.kernel) return look_at(*step.kernel);
     if (step.fused) return look_at(*step.fused);
     if (step.is_loop) return;
     for (const std::vector<BufferId>* ids : {&step.reads, &step.writes})
-      for (BufferId id : *ids) narrow_.erase(id);
+      for (BufferId id : *ids) remove(id);
   }
 
   void look_at(const Kernel& kernel) {
@@ -75,18 +81,18 @@ class NarrowBuffers {
       copies_.emplace_back(kernel.out.buffer, kernel.inputs.at(0).buffer);
       return;
     }
-    narrow_.erase(kernel.out.buffer);
+    remove(kernel.out.buffer);
     for (const Ref& input : kernel.inputs)
-      if (!chain) narrow_.erase(input.buffer);
+      if (!chain) remove(input.buffer);
   }
 
   void look_at(const FusedKernel& kernel) {
-    for (const Ref& output : kernel.outputs) narrow_.erase(output.buffer);
+    for (const Ref& output : kernel.outputs) remove(output.buffer);
     for (size_t i = 0; i < kernel.inputs.size(); ++i)
-      if (!may_be_narrow(kernel.op, i)) narrow_.erase(kernel.inputs[i].buffer);
+      if (!may_be_narrow(kernel.op, i)) remove(kernel.inputs[i].buffer);
   }
 
-  std::set<BufferId> narrow_;
+  std::vector<bool> narrow_;
   std::vector<std::pair<BufferId, BufferId>> copies_;
 };
 
@@ -135,7 +141,7 @@ void narrow(std::vector<Step>& steps, const NarrowBuffers& buffers) {
 
 void keep_narrow(std::vector<Step>& steps, std::vector<Piece>& pieces,
                  const std::vector<BufferId>& given) {
-  const NarrowBuffers buffers(steps, given);
+  const NarrowBuffers buffers(steps, pieces.size(), given);
   narrow(steps, buffers);
   for (BufferId id = 0; id < pieces.size(); ++id)
     if (buffers.has(id)) pieces[id].bytes /= 2;

@@ -32,7 +32,8 @@ class Stacks {
 
   void walk(std::vector<Step>& body) {
     for (Step& step : body) walk(step.body);
-    if (std::none_of(body.begin(), body.end(), plain_copy)) return;
+    const auto may_go = [&](const Step& step) { return copies_whole(step, body); };
+    if (std::none_of(body.begin(), body.end(), may_go)) return;
     BufferUses here(body);
     Touching touching(body);
     std::vector<bool> gone(body.size());
@@ -56,15 +57,22 @@ class Stacks {
   }
 
  private:
+  /// Whether the step copies a whole buffer to a place that may be written early.
+  bool copies_whole(const Step& step, const std::vector<Step>& body) const {
+    if (!plain_copy(step)) return false;
+    const Ref &from = step.kernel->inputs[0], &to = step.kernel->out;
+    return from.element == to.element && to.contiguous() && from.buffer != to.buffer &&
+           !has(given_, from.buffer) && is_whole(from, pieces_.at(from.buffer)) &&
+           may_be_early(to, body);
+  }
+
   /// Whether the step copies a buffer that only this body uses.
   bool is_plain(const Step& step, const std::vector<Step>& body, const BufferUses& here,
                 const Touching& touching, const std::vector<bool>& gone) const {
-    if (!plain_copy(step)) return false;
+    if (!copies_whole(step, body)) return false;
     const Ref &from = step.kernel->inputs[0], &to = step.kernel->out;
     const BufferId made = from.buffer;
-    if (from.element != to.element || !to.contiguous() || made == to.buffer || has(given_, made) ||
-        !is_whole(from, pieces_.at(made)) || !may_be_early(to, body) ||
-        here.reads_of(made) != uses_.reads_of(made) ||
+    if (here.reads_of(made) != uses_.reads_of(made) ||
         here.writes_of(made) != uses_.writes_of(made))
       return false;
     const Users users = touching.steps_of({made, to.buffer}, body, gone);
@@ -89,7 +97,7 @@ class Stacks {
 
 void make_in_stack(std::vector<Step>& steps, const std::vector<Piece>& pieces,
                    const std::vector<BufferId>& given) {
-  Stacks(steps, pieces, given).walk(steps);
+  if (any_step(steps, plain_copy)) Stacks(steps, pieces, given).walk(steps);
 }
 
 }  // namespace shardproof::plan
