@@ -169,6 +169,7 @@ std::vector<std::optional<oracle::Tensor>> put_together(
     denote::Distributed<double> held;
     for (const std::vector<LocalTensor>& own : results) {
       denote::Array<double> array{own[r].extents, {}};
+      array.data.reserve(static_cast<size_t>(own[r].count()));
       for (int64_t k = 0; k < own[r].count(); ++k)
         array.data.push_back(get(own[r], static_cast<size_t>(k)));
       held.push_back(std::move(array));
@@ -192,6 +193,7 @@ std::vector<LocalTensor> run_on(Communicator& communicator, const PlanCase& one,
   if (const std::string race = looked_at ? plan.state().find_race() : ""; !race.empty())
     throw std::logic_error(race);
   std::vector<LocalTensor> inputs;
+  inputs.reserve(one.local.size());
   for (size_t i = 0; i < one.local.size(); ++i) {
     inputs.push_back(plan.input(i));
     fill(inputs.back(), one.local[i].at(static_cast<size_t>(communicator.rank())).data,

@@ -59,6 +59,10 @@ class Communicator {
   /// members. The communicator owns it. Not collective.
   virtual Group& group(const std::vector<int>& ranks) = 0;
 
+  /// Whether the ranks are threads that compare every call: prepare() and begin_sequence() do
+  /// nothing.
+  virtual bool in_one_process() const { return false; }
+
   /// Creates groups before their first use. Collective; every rank passes the same list, with the
   /// groups of all ranks. Optional: other groups are created at their first call, which takes time.
   virtual void prepare(const std::vector<std::vector<int>>&) {}

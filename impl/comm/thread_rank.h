@@ -39,6 +39,7 @@ class ThreadRank : public Communicator {
 
   int rank() const override { return rank_; }
   int size() const override { return world_.size(); }
+  bool in_one_process() const override { return true; }
   Group& group(const std::vector<int>& ranks) override;
   void require_alive() override {
     if (world_.failed()) throw_fault();

@@ -23,7 +23,10 @@ struct Moves {
       if (own == dim) result.push_back(axis);
     return result;
   }
-  bool touches(size_t dim) const { return !on(dim).empty(); }
+  bool touches(size_t dim) const {
+    return std::any_of(moves.begin(), moves.end(),
+                       [&](const auto& move) { return move.first == dim; });
+  }
 };
 
 /// The axes that split a dim of `shape` and not the same dim of `other`.
@@ -40,21 +43,18 @@ Moves moves(const Shape& shape, const Shape& other) {
 
 std::vector<Axis> marked(const Shape& shape, const Shape& other, Mark mark) {
   std::vector<Axis> axes;
-  for (const auto& [axis, own] : shape.marks)
-    if (auto found = other.marks.find(axis);
-        own == mark && (found == other.marks.end() || found->second != mark))
-      axes.push_back(axis);
+  for (const auto& [axis, own] : shape.marks) {
+    if (own != mark) continue;
+    const auto found = other.marks.find(axis);
+    if (found == other.marks.end() || found->second != mark) axes.push_back(axis);
+  }
   return axes;
 }
 
 class Moved {
  public:
   Moved(const Site& site, const Shape& from, const Shape& to)
-      : site_(site),
-        compiler_(site.compiler),
-        place_(site.compiler.place()),
-        leave_(moves(from, to)),
-        come_(moves(to, from)) {}
+      : site_(site), compiler_(site.compiler), leave_(moves(from, to)), come_(moves(to, from)) {}
 
   Ref all_gather(const Ref& x) const { return gathered(x, leave_); }
 
@@ -82,7 +82,8 @@ class Moved {
     std::vector<Axis> left = leave_.axes(), came = come_.axes();
     std::sort(left.begin(), left.end());
     std::sort(came.begin(), came.end());
-    if (left != came) throw PlanError(place_ + ": an all_to_all that gains or loses axes");
+    if (left != came)
+      throw PlanError(compiler_.place() + ": an all_to_all that gains or loses axes");
     for (size_t d = 0; d < x.extents.size(); ++d)
       if (leave_.touches(d) && come_.touches(d)) return slice(gathered(x, leave_), in_order());
     const Ring ring = ring_of(leave_.axes());
@@ -95,11 +96,13 @@ class Moved {
     return put_together(receive, ring, block, leave_);
   }
 
-  /// Whether this rank holds everything that would move along these axes and the dims' axes.
-  bool is_alone(std::vector<Axis> marked) const {
-    for (const Moves* moves : {&leave_, &come_})
-      for (const Axis& axis : moves->axes()) marked.push_back(axis);
-    return site_.placement().mesh().blocks(marked) == 1;
+  /// Whether this rank holds everything that would move along the dims' axes.
+  bool is_alone() const {
+    const auto alone = [&](const auto& move) {
+      return site_.placement().mesh().size(move.second) == 1;
+    };
+    return std::all_of(leave_.moves.begin(), leave_.moves.end(), alone) &&
+           std::all_of(come_.moves.begin(), come_.moves.end(), alone);
   }
 
   Ref slice(const Ref& x) const { return slice(x, come_); }
@@ -126,7 +129,7 @@ class Moved {
   Ring ring_of(const std::vector<Axis>& axes) const {
     Ring ring;
     if (std::set<Axis>(axes.begin(), axes.end()).size() != axes.size())
-      throw PlanError(place_ + ": an axis is moved twice");
+      throw PlanError(compiler_.place() + ": an axis is moved twice");
     ring.members = site_.placement().mesh().along(site_.placement().rank(), axes);
     if (ring.members.size() > 1) ring.group = compiler_.group(ring.members, axes);
     return ring;
@@ -154,8 +157,8 @@ class Moved {
       const std::vector<Axis> axes = moves.on(d);
       const int64_t count = site_.placement().mesh().blocks(axes);
       if (view.extents[d] % count != 0)
-        throw PlanError(place_ + ": " + std::to_string(view.extents[d]) + " does not divide into " +
-                        std::to_string(count) + " parts");
+        throw PlanError(compiler_.place() + ": " + std::to_string(view.extents[d]) +
+                        " does not divide into " + std::to_string(count) + " parts");
       view.extents[d] /= count;
       view.offset += site_.placement().block(rank, axes) * view.extents[d] * view.strides[d];
     }
@@ -233,7 +236,6 @@ class Moved {
 
   const Site& site_;
   Compiler& compiler_;
-  const std::string place_;
   const Moves leave_, come_;
 };
 
@@ -243,17 +245,19 @@ void compile(const ir::Collective& op, const Site& site) {
   using enum ir::CollectiveFn;
   const Shape &from = site.type(0), &to = site.result_type();
   const Moved exchange(site, from, to);
-  std::vector<Axis> all_marked = marked(from, to, Mark::U);
-  for (const Axis& axis : marked(from, to, Mark::Max)) all_marked.push_back(axis);
-  for (const Axis& axis : marked(to, from, Mark::U)) all_marked.push_back(axis);
-  if (exchange.is_alone(all_marked)) return site.define(site.expression(0));
-  Ref x = site.ref(0);
+  const std::vector<Axis> summed = marked(from, to, Mark::U), maxed = marked(from, to, Mark::Max),
+                          split = marked(to, from, Mark::U);
+  const Mesh& mesh = site.placement().mesh();
+  if (exchange.is_alone() && mesh.blocks(summed) == 1 && mesh.blocks(maxed) == 1 &&
+      mesh.blocks(split) == 1)
+    return site.define(site.expression(0));
+  const Ref& x = site.ref(0);
   switch (op.fn) {
     case all_gather:
       return site.define(exchange.all_gather(x));
     case all_reduce:
-      x = exchange.reduced(x, marked(from, to, Mark::U), Reduction::sum);
-      return site.define(exchange.reduced(x, marked(from, to, Mark::Max), Reduction::max));
+      return site.define(
+          exchange.reduced(exchange.reduced(x, summed, Reduction::sum), maxed, Reduction::max));
     case psum_scatter:
       return site.define(exchange.psum_scatter(x));
     case all_to_all:
@@ -263,7 +267,7 @@ void compile(const ir::Collective& op, const Site& site) {
     case fan_out:
       return site.define(x);
     case zero_nonroot:
-      return site.define(exchange.zero_nonroot(x, marked(to, from, Mark::U)));
+      return site.define(exchange.zero_nonroot(x, split));
     case zero_pad:
       return site.define(exchange.zero_pad(x));
   }

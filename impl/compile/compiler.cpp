@@ -171,16 +171,18 @@ class Uses {
   std::vector<const ir::Block*> block_;
 };
 
-std::string place_of(const Unit& unit, const ir::Place& place, const std::string& op) {
-  const SourceRange& range = place.range;
-  std::string where = unit.plan().name;
-  if (unit.sources && range.file >= 0)
-    where = unit.sources->file(range.file).path + ":" +
-            std::to_string(unit.sources->locate(range.file, range.begin).line) + " in " + where;
-  return where + ": " + op;
-}
-
 }  // namespace
+
+void Compiler::set_place(const Unit& unit, const ir::Place& place, std::string_view op) {
+  const SourceRange& range = place.range;
+  place_.clear();
+  if (unit.sources && range.file >= 0) {
+    const int line = unit.sources->locate(range.file, range.begin).line;
+    place_.append(unit.sources->file(range.file).path).append(":").append(std::to_string(line));
+    place_.append(" in ");
+  }
+  place_.append(unit.plan().name).append(": ").append(op);
+}
 
 Scope Compiler::enter(const Unit& unit, const Placement& placement,
                       const std::vector<Key>& keys) const {
@@ -200,7 +202,7 @@ void Compiler::run_block(Scope& scope, const ir::Block& block) {
     if (const std::optional<size_t> call = instrs[i].library_call) {
       while (end < instrs.size() && instrs[end].library_call == call) ++end;
       const ir::LibraryCall& library = scope.unit.plan().library_calls.at(*call);
-      place_ = place_of(scope.unit, instrs[i].place, library.function);
+      set_place(scope.unit, instrs[i].place, library.function);
       fused = take_known(scope, library.results) || (fuses_ && fuse(*this, scope, library));
       if (fused) remember(scope, library.results);
     }
@@ -235,7 +237,7 @@ void Compiler::remember(const Scope& scope, const std::vector<ir::ValueId>& ids)
 
 void Compiler::run_instr(Scope& scope, const ir::Instr& instr) {
   constexpr size_t most_ops = 500'000;
-  place_ = place_of(scope.unit, instr.place, ir::name_of(instr.op));
+  set_place(scope.unit, instr.place, ir::name_of(instr.op));
   if (++ops_ > most_ops)
     throw PlanError(place_ + ": more than " + std::to_string(most_ops) +
                     " ops when all calls are written out");
@@ -269,9 +271,10 @@ std::vector<CompiledValue> Compiler::call(const Unit& unit, const Placement& pla
   return results;
 }
 
-Ref Compiler::ref(Scope& scope, ir::ValueId id) {
+const Ref& Compiler::ref(Scope& scope, ir::ValueId id) {
   CompiledValue& value = scope.values.at(id);
   if (!value.known()) throw std::logic_error("a value is used before it is made");
+  if (scope.fitting[id] == value.expression) return value.expression->view.ref;
   const Type& type = scope.unit.type(id);
   const std::vector<int64_t> extents = scope.placement.extents(type);
   if (value.expression->kind != Expression::Kind::leaf) {
@@ -282,6 +285,7 @@ Ref Compiler::ref(Scope& scope, ir::ValueId id) {
   if (ref.extents != extents)
     throw PlanError(place_ + ": " + scope.unit.plan().values.at(id).name + " does not fit " +
                     to_string(type));
+  scope.fitting[id] = value.expression;
   return ref;
 }
 

@@ -57,6 +57,8 @@ struct Scope {
   std::vector<CompiledValue> values;
   std::vector<int> uses;  ///< more than one: computed at once; uses in a loop count as many
   std::vector<Key> keys;  ///< of the values
+  std::vector<ExpressionPtr> fitting =
+      std::vector<ExpressionPtr>(values.size());  ///< compared with the types' local extents
   /// By tensor and index of a ring: the block that this rank currently holds.
   std::map<std::pair<ir::ValueId, ir::ValueId>, Ref> blocks = {};
 };
@@ -133,7 +135,7 @@ class Compiler {
                                   std::vector<CompiledValue> arguments,
                                   const std::vector<Key>& keys);
   /// `value` in memory, with its type's local extents.
-  Ref ref(Scope& scope, ir::ValueId value);
+  const Ref& ref(Scope& scope, ir::ValueId value);
 
   /// A loop; `body` is compiled into its steps. Views may depend on its index.
   struct Loop {
@@ -168,6 +170,8 @@ class Compiler {
   size_t loops() const { return loop_times_.size(); }
 
  private:
+  /// The place of an op in the source: `ffn.shard:12 in ffn_sharded: einsum`.
+  void set_place(const Unit& unit, const ir::Place& place, std::string_view op);
   bool take_known(Scope& scope, const std::vector<ir::ValueId>& ids) const;
   void remember(const Scope& scope, const std::vector<ir::ValueId>& ids);
 
@@ -213,7 +217,7 @@ class Site {
   }
 
   /// Operand i in memory.
-  Ref ref(size_t i) const { return compiler.ref(scope, instr.operands.at(i)); }
+  const Ref& ref(size_t i) const { return compiler.ref(scope, instr.operands.at(i)); }
   const ExpressionPtr& expression(size_t i) const;
   Whole whole(size_t i) const;
   /// A new buffer for result i.

@@ -41,22 +41,22 @@ class Hash {
 };
 
 void add(Hash& hash, const std::optional<size_t>& position) {
-  if (position) hash.add(*position);
-  hash.add(";");
+  hash.add(position ? *position + 1 : 0);
 }
 
-/// Numbers indices in order of occurrence: names do not matter.
+/// Numbers indices in order of occurrence: names do not matter. Each list begins with its length.
 void add(Hash& hash, const Placement& placement, const ir::Pattern& pattern) {
+  hash.add(pattern.indices.all.size());
   for (const ir::PatternIndex& index : pattern.indices.all)
     hash.add(static_cast<uint64_t>(placement.size(index.dim)));
-  hash.add(";");
   const auto side = [&](const Positions& positions) {
+    hash.add(positions.size());
     for (const ir::Position& position : positions) {
+      hash.add(position.size());
       for (IndexId id : position) hash.add(id);
-      hash.add(",");
     }
-    hash.add(";");
   };
+  hash.add(pattern.indices.left.size());
   for (const Positions& left : pattern.indices.left) side(left);
   side(pattern.indices.right);
   add(hash, pattern.left_bracket);
@@ -69,13 +69,11 @@ void add(Hash& hash, const Placement& placement, const Type& type) {
   hash.add(static_cast<uint64_t>(type.dtype));
   for (const auto& [axis, mark] : type.marks)
     if (mark != Mark::I) hash.add(axis).add(static_cast<uint64_t>(mark));
-  hash.add(";");
+  hash.add(type.dims.size());
   for (const Split& split : type.dims) {
-    hash.add(static_cast<uint64_t>(placement.size(split.dim)));
+    hash.add(static_cast<uint64_t>(placement.size(split.dim))).add(split.axes.size());
     for (const Axis& axis : split.axes) hash.add(axis);
-    hash.add(",");
   }
-  hash.add(";");
 }
 
 /// The attributes of an op other than its name, its pattern and its types.
@@ -120,14 +118,13 @@ struct Attributes {
   /// Which positions of the operands are which positions of the result.
   void matches() const {
     for (ir::ValueId id : instr.operands) {
-      for (size_t to : matched(*unit.program, unit.type(id), unit.type(instr.results.at(0))))
-        hash.add(to);
-      hash.add(";");
+      const Ids to = matched(*unit.program, unit.type(id), unit.type(instr.results.at(0)));
+      hash.add(to.size());
+      for (size_t position : to) hash.add(position);
     }
   }
   void dtype(const std::optional<Dtype>& to) const {
-    if (to) hash.add(static_cast<uint64_t>(*to));
-    hash.add(";");
+    hash.add(to ? static_cast<uint64_t>(*to) + 1 : 0);
   }
 };
 

@@ -9,10 +9,12 @@ void add_extents(const Placement& placement, const ir::Indices& in, const Positi
                  const Shape& type, std::vector<int64_t>& extents) {
   extents.resize(in.all.size(), 0);
   for (size_t p = 0; p < positions.size(); ++p) {
-    const auto leading = elaborate::leading(placement.program(), in, positions[p]);
+    const int64_t split = placement.shards(type.dims.at(p));
+    const auto leading =
+        split == 1 ? std::nullopt : elaborate::leading(placement.program(), in, positions[p]);
     for (IndexId id : positions[p]) {
       int64_t extent = placement.size(in.all.at(id).dim);
-      const int64_t shards = leading == id ? placement.shards(type.dims.at(p)) : 1;
+      const int64_t shards = leading == id ? split : 1;
       if (extent % shards != 0)
         throw PlanError("the axes of " + to_string(type.dims[p]) + " do not divide " +
                         in.all[id].name);

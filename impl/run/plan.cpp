@@ -46,6 +46,7 @@ std::string list(const std::vector<int64_t>& numbers) {
 
 /// Whether both have the same layout on the mesh; ignores axes with one rank.
 bool same_placement(const Shape& a, const Shape& b, const Mesh& mesh) {
+  if (a == b) return true;
   auto axes = [&](const Split& split) {
     std::vector<Axis> long_axes;
     for (const Axis& axis : split.axes)
@@ -63,21 +64,21 @@ bool same_placement(const Shape& a, const Shape& b, const Mesh& mesh) {
 }
 
 void require_fits(const LocalTensor& tensor, const Slot& slot, const Mesh& mesh,
-                  const std::string& where) {
+                  const std::function<std::string()>& where) {
   auto text = [](Element element, const std::vector<int64_t>& extents) {
     return name_of(element) + list(extents);
   };
   if (tensor.element != slot.element || tensor.extents != slot.extents)
-    throw PlanError(where + " is " + text(tensor.element, tensor.extents) + " and has to be " +
+    throw PlanError(where() + " is " + text(tensor.element, tensor.extents) + " and has to be " +
                     text(slot.element, slot.extents) + ", the part of " + to_string(slot.type) +
                     " that this rank has: make it with Plan::input()");
   if (!same_placement(tensor.type, slot.type, mesh))
-    throw PlanError(where + " is sharded as " + to_string(tensor.type) + ", but the plan expects " +
-                    to_string(slot.type) +
+    throw PlanError(where() + " is sharded as " + to_string(tensor.type) +
+                    ", but the plan expects " + to_string(slot.type) +
                     ": reshard it with a plan, or make it with Plan::input()");
 }
 
-void require_finite(const LocalTensor& tensor, const std::string& where) {
+void require_finite(const LocalTensor& tensor, const std::function<std::string()>& where) {
   const bool real = is_float(tensor.type.dtype);
   const int64_t count = real ? tensor.count() : 0;  // integers are always finite
   for (int64_t i = 0; i < count; ++i)
@@ -86,7 +87,7 @@ void require_finite(const LocalTensor& tensor, const std::string& where) {
       for (int64_t stride : row_major(tensor.extents)) {
         index.push_back(i / stride % tensor.extents[index.size()]);
       }
-      throw PlanError(where + " is " + std::to_string(x) + " at entry " + list(index) +
+      throw PlanError(where() + " is " + std::to_string(x) + " at entry " + list(index) +
                       " of this rank's part: look for it where the tensor was read or computed");
     }
 }
@@ -103,7 +104,7 @@ void require_world(const Communicator& communicator, const Mesh& mesh, int64_t r
 }  // namespace
 
 void Plan::State::require_fits(const LocalTensor& tensor, size_t input) const {
-  const std::string where = "rank " + std::to_string(rank) + ": " + inputs.at(input).name;
+  const auto where = [&] { return "rank " + std::to_string(rank) + ": " + inputs.at(input).name; };
   shardproof::require_fits(tensor, inputs[input], mesh, where);
   if (check_finite) require_finite(tensor, where);
 }
@@ -214,7 +215,8 @@ StepContext Plan::State::context(Communicator& communicator) {
         "the plan overlaps, and its communicator takes calls from one thread only: "
         "initialize MPI with MPI_THREAD_SERIALIZED, or compile without overlap");
   // Creates all groups now, while no rank waits and nothing is recorded.
-  if (prepared_for != &communicator && !groups.empty()) communicator.prepare(all_groups());
+  if (prepared_for != &communicator && !groups.empty() && !communicator.in_one_process())
+    communicator.prepare(all_groups());
   prepared_for = &communicator;
   StepContext context;
   context.communicator = &communicator;
@@ -237,7 +239,7 @@ std::string Plan::State::calls_text() const {
 }
 
 void Plan::State::run(Communicator& communicator, StepContext& context) {
-  if (calls.empty()) calls = calls_text();
+  if (calls.empty() && !communicator.in_one_process()) calls = calls_text();
   const CallSequence sequence(communicator, calls);
   timeline.clear();
   run_steps(steps, context);
@@ -337,9 +339,11 @@ std::vector<LocalTensor> Plan::State::run_on(Communicator& communicator,
     note_input(*tensors[i], i);
     context.buffers[input_buffers[i]] = tensors[i]->buffer.data();
   }
-  std::vector<std::string> broken;
-  for (size_t i = 0; i < tensors.size(); ++i) broken.push_back(broken_by(*tensors[i], i));
-  require_assumed(communicator, broken);
+  if (!assumed.empty()) {
+    std::vector<std::string> found;
+    for (size_t i = 0; i < tensors.size(); ++i) found.push_back(broken_by(*tensors[i], i));
+    require_assumed(communicator, found);
+  }
   if (!result_memory) {
     size_t bytes = 0;
     for (const Slot& slot : outputs) bytes += slot.bytes();

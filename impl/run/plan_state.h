@@ -32,8 +32,8 @@ struct Plan::State {
   std::vector<bool> constant;               ///< by input
   std::vector<const std::byte*> read_from;  ///< by input: where the last run read it, if constant
   std::shared_ptr<Device> device;
-  std::shared_ptr<Buffer> arena;              ///< PlanOptions::arena, or its own
-  std::string calls;                          ///< calls_text(); set by the first run
+  std::shared_ptr<Buffer> arena;  ///< PlanOptions::arena, or its own
+  std::string calls;              ///< calls_text(); set by the first run in several processes
   std::optional<ResultMemory> result_memory;  ///< of run(); set by the first run
   bool check_finite = false;
   std::vector<plan::AssumedInput> assumed;

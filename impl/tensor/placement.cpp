@@ -6,9 +6,10 @@ namespace shardproof {
 
 Placement::Placement(const ir::Program& program, const Mesh& mesh, const DimSizes& dims,
                      int64_t rank)
-    : program_(&program), mesh_(mesh), rank_(rank), numbers_(dims.begin(), dims.end()) {
+    : program_(&program), rank_(rank) {
+  auto sizes = std::make_shared<Sizes>(Sizes{mesh, dims, {}});
   for (const auto& [name, info] : program.axes) {
-    numbers_[name] = mesh.size(name);
+    sizes->numbers[name] = mesh.size(name);
     if (info.size && *info.size != mesh.size(name))
       throw PlanError("the program says " + name + "=" + std::to_string(*info.size) +
                       ", the mesh " + std::to_string(mesh.size(name)));
@@ -17,9 +18,10 @@ Placement::Placement(const ir::Program& program, const Mesh& mesh, const DimSize
     if (const auto dim = program.dims.find(name); dim != program.dims.end() &&
                                                   dim->second.kind == ir::DimInfo::Kind::plain &&
                                                   !dim->second.size && size >= 1)
-      given_.emplace(name, size);
+      sizes->known.emplace(name, size);
   for (const auto& [axis, size] : mesh.axes())
     if (!program.axes.contains(axis)) throw PlanError("the program has no mesh axis " + axis);
+  sizes_ = std::move(sizes);
 }
 
 Placement Placement::in(const ir::Program& program) const {
@@ -29,8 +31,8 @@ Placement Placement::in(const ir::Program& program) const {
 }
 
 int64_t Placement::size(const Name& dim) const {
-  const auto known = given_.find(dim);
-  return known != given_.end() ? known->second : worked_out(Dim{{dim}});
+  const auto known = sizes_->known.find(dim);
+  return known != sizes_->known.end() ? known->second : worked_out(Dim{{dim}});
 }
 
 int64_t Placement::size(const Dim& dim) const {
@@ -39,19 +41,24 @@ int64_t Placement::size(const Dim& dim) const {
 
 int64_t Placement::worked_out(const Dim& dim) const {
   try {
-    return program_->size(dim, numbers_);
+    return program_->size(dim, sizes_->numbers);
   } catch (const std::domain_error& error) {
     throw PlanError("size of " + to_string(dim) + ": " + error.what());
   }
 }
 
-int64_t Placement::shards(const Split& split) const { return mesh_.blocks(split.axes); }
+int64_t Placement::shards(const Split& split) const { return mesh().blocks(split.axes); }
+
+int64_t Placement::outer(const Dim& dim) const {
+  if (dim.factors.size() == 1 && sizes_->known.contains(dim.factors[0])) return size(dim);
+  const std::vector<Name> base = program_->base(dim);
+  return base.size() < 2 ? size(dim) : size(base[elaborate::leading(*program_, base)]);
+}
 
 int64_t Placement::extent(const Split& split) const {
   const int64_t whole = size(split.dim), count = shards(split);
   if (count == 1) return whole;
-  const std::vector<Name> base = program_->base(split.dim);
-  const int64_t outer = base.size() < 2 ? whole : size(base[elaborate::leading(*program_, base)]);
+  const int64_t outer = this->outer(split.dim);
   if (outer % count != 0)
     throw PlanError(to_string(split) + ": " + std::to_string(outer) + " does not divide into " +
                     std::to_string(count) + " parts");
@@ -59,7 +66,7 @@ int64_t Placement::extent(const Split& split) const {
 }
 
 int64_t Placement::block(int64_t of, const std::vector<Axis>& axes) const {
-  return mesh_.block(of, axes);
+  return mesh().block(of, axes);
 }
 
 int64_t Placement::first(const Split& split) const {

@@ -1,5 +1,6 @@
 #pragma once
 // The part of a tensor that a rank holds: local sizes and offsets, from types only.
+#include <memory>
 #include <stdexcept>
 
 #include "impl/tensor/mesh.h"
@@ -22,10 +23,10 @@ class Placement {
   Placement(const ir::Program& program, const Mesh& mesh, const DimSizes& dims, int64_t rank);
 
   const ir::Program& program() const { return *program_; }
-  const Mesh& mesh() const { return mesh_; }
+  const Mesh& mesh() const { return sizes_->mesh; }
   int64_t rank() const { return rank_; }
   /// Sizes of dims and axes, to evaluate conditions.
-  const std::map<Name, int64_t>& numbers() const { return numbers_; }
+  const std::map<Name, int64_t>& numbers() const { return sizes_->numbers; }
   /// The same for another program with the same dims.
   Placement in(const ir::Program& program) const;
 
@@ -40,13 +41,18 @@ class Placement {
   int64_t block(int64_t of, const std::vector<Axis>& axes) const;
 
  private:
+  struct Sizes {
+    Mesh mesh;
+    std::map<Name, int64_t> numbers;
+    std::map<Name, int64_t> known;  ///< sizes of plain dims that depend on no others
+  };
   int64_t worked_out(const Dim& dim) const;
+  /// The size of the factor that axes split.
+  int64_t outer(const Dim& dim) const;
 
   const ir::Program* program_;
-  Mesh mesh_;
   int64_t rank_;
-  std::map<Name, int64_t> numbers_;
-  std::map<Name, int64_t> given_;  ///< sizes of dims that depend on no others
+  std::shared_ptr<const Sizes> sizes_;
 };
 
 }  // namespace shardproof
