@@ -1,7 +1,6 @@
 // Collectives: pack blocks of the operand, exchange them, and copy the received ones to their
 // offsets.
 #include <algorithm>
-#include <set>
 
 #include "impl/compile/ops.h"
 
@@ -59,7 +58,6 @@ class Moved {
   Ref all_gather(const Ref& x) const { return gathered(x, leave_); }
 
   Ref reduced(const Ref& x, const std::vector<Axis>& axes, Reduction reduction) const {
-    if (axes.empty()) return x;
     const Ring ring = ring_of(axes);
     if (ring.members.size() == 1) return x;
     const Ref send = compiler_.packed(x, x.element);
@@ -128,7 +126,10 @@ class Moved {
 
   Ring ring_of(const std::vector<Axis>& axes) const {
     Ring ring;
-    if (std::set<Axis>(axes.begin(), axes.end()).size() != axes.size())
+    const auto again = [&](const Axis& axis) {
+      return std::count(axes.begin(), axes.end(), axis) > 1;
+    };
+    if (std::any_of(axes.begin(), axes.end(), again))
       throw PlanError(compiler_.place() + ": an axis is moved twice");
     ring.members = site_.placement().mesh().along(site_.placement().rank(), axes);
     if (ring.members.size() > 1) ring.group = compiler_.group(ring.members, axes);
@@ -256,6 +257,8 @@ void compile(const ir::Collective& op, const Site& site) {
     case all_gather:
       return site.define(exchange.all_gather(x));
     case all_reduce:
+      if (maxed.empty()) return site.define(exchange.reduced(x, summed, Reduction::sum));
+      if (summed.empty()) return site.define(exchange.reduced(x, maxed, Reduction::max));
       return site.define(
           exchange.reduced(exchange.reduced(x, summed, Reduction::sum), maxed, Reduction::max));
     case psum_scatter:

@@ -76,11 +76,11 @@ std::vector<compile::CompiledValue> compile_call(compile::Compiler& compiler,
   for (const auto* params : {&function.params, &function.saved_params})
     for (ir::ValueId id : *params) {
       keys.push_back(compile::outside_key("parameter", keys.size()));
-      const Slot slot = slot_of(compiler, placement, function.values.at(id).name, unit.type(id));
-      const plan::Ref ref = compiler.external(slot.element, slot.extents);
-      state.inputs.push_back(slot);
+      Slot slot = slot_of(compiler, placement, function.values.at(id).name, unit.type(id));
+      plan::Ref ref = compiler.external(slot.element, slot.extents);
+      state.inputs.push_back(std::move(slot));
       state.input_buffers.push_back(ref.buffer);
-      arguments.push_back(compile::in_memory(ref));
+      arguments.push_back(compile::in_memory(std::move(ref)));
     }
   return compiler.call(unit, placement, std::move(arguments), keys);
 }

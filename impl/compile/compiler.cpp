@@ -48,7 +48,7 @@ Step& Compiler::step(const std::string& op, std::vector<BufferId> reads,
   }
   Step& step = steps_.emplace_back();
   step.op = op;
-  step.place = place_;
+  step.place = place();
   step.reads = std::move(reads);
   step.writes = std::move(writes);
   step.turn = turn_;
@@ -87,10 +87,12 @@ std::vector<Ref> Compiler::fused(const std::string& name, const FusedOp& op,
 }
 
 void Compiler::move(const std::string& op, const Ref& from, const Ref& to) {
-  const Nest nest = nest_of({&to, &from});
-  if (from.element == to.element) return kernel(op, Copy{nest, size_of(to.element)}, to, {from});
-  kernel(op, Pointwise{{from.element}, {}, to.element, to.element == Element::f64, nest}, to,
-         {from});
+  Nest nest = nest_of({&to, &from});
+  std::vector<Ref> inputs(1, from);
+  if (from.element == to.element)
+    return kernel(op, Copy{std::move(nest), size_of(to.element)}, to, std::move(inputs));
+  kernel(op, Pointwise{{from.element}, {}, to.element, to.element == Element::f64, std::move(nest)},
+         to, std::move(inputs));
 }
 
 Ref Compiler::packed(const Ref& ref, Element element) {
@@ -173,15 +175,16 @@ class Uses {
 
 }  // namespace
 
-void Compiler::set_place(const Unit& unit, const ir::Place& place, std::string_view op) {
-  const SourceRange& range = place.range;
-  place_.clear();
-  if (unit.sources && range.file >= 0) {
-    const int line = unit.sources->locate(range.file, range.begin).line;
-    place_.append(unit.sources->file(range.file).path).append(":").append(std::to_string(line));
-    place_.append(" in ");
-  }
-  place_.append(unit.plan().name).append(": ").append(op);
+std::string Compiler::text_of(const Here& here) {
+  const Sources* const sources = here.unit.sources;
+  const SourceRange& range = here.range;
+  std::string text;
+  if (sources && range.file >= 0)
+    text.append(sources->file(range.file).path)
+        .append(":")
+        .append(std::to_string(sources->locate(range.file, range.begin).line))
+        .append(" in ");
+  return text.append(here.unit.plan().name).append(": ").append(here.op);
 }
 
 Scope Compiler::enter(const Unit& unit, const Placement& placement,
@@ -196,13 +199,14 @@ Scope Compiler::enter(const Unit& unit, const Placement& placement,
 
 void Compiler::run_block(Scope& scope, const ir::Block& block) {
   const std::vector<ir::Instr>& instrs = block.instrs;
+  if (steps_.empty()) steps_.reserve(instrs.size());
   for (size_t i = 0; i < instrs.size();) {
     size_t end = i + 1;
     bool fused = false;
     if (const std::optional<size_t> call = instrs[i].library_call) {
       while (end < instrs.size() && instrs[end].library_call == call) ++end;
       const ir::LibraryCall& library = scope.unit.plan().library_calls.at(*call);
-      set_place(scope.unit, instrs[i].place, library.function);
+      here_ = {scope.unit, instrs[i].place.range, library.function.c_str()};
       fused = take_known(scope, library.results) || (fuses_ && fuse(*this, scope, library));
       if (fused) remember(scope, library.results);
     }
@@ -211,21 +215,19 @@ void Compiler::run_block(Scope& scope, const ir::Block& block) {
   }
 }
 
+const CompiledValue* Compiler::find_known(const Key& key) const {
+  for (auto level = known_.rbegin(); level != known_.rend(); ++level)
+    if (const auto found = level->find(key); found != level->end()) return &found->second;
+  return nullptr;
+}
+
 /// Whether all of these values are common subexpressions, computed earlier in this or another
 /// function.
 bool Compiler::take_known(Scope& scope, const std::vector<ir::ValueId>& ids) const {
-  std::vector<const CompiledValue*> values;
-  for (ir::ValueId id : ids) {
-    const CompiledValue* found = nullptr;
-    for (const auto& level : known_)
-      if (const auto entry = id == ir::no_value ? level.end() : level.find(scope.keys.at(id));
-          entry != level.end())
-        found = &entry->second;
-    if (!found && id != ir::no_value) return false;
-    values.push_back(found);
-  }
-  for (size_t i = 0; i < ids.size(); ++i)
-    if (values[i]) scope.values.at(ids[i]) = *values[i];
+  for (ir::ValueId id : ids)
+    if (id != ir::no_value && !find_known(scope.keys.at(id))) return false;
+  for (ir::ValueId id : ids)
+    if (id != ir::no_value) scope.values.at(id) = *find_known(scope.keys[id]);
   return true;
 }
 
@@ -237,9 +239,9 @@ void Compiler::remember(const Scope& scope, const std::vector<ir::ValueId>& ids)
 
 void Compiler::run_instr(Scope& scope, const ir::Instr& instr) {
   constexpr size_t most_ops = 500'000;
-  set_place(scope.unit, instr.place, ir::name_of(instr.op));
+  here_ = {scope.unit, instr.place.range, ir::name_of(instr.op)};
   if (++ops_ > most_ops)
-    throw PlanError(place_ + ": more than " + std::to_string(most_ops) +
+    throw PlanError(place() + ": more than " + std::to_string(most_ops) +
                     " ops when all calls are written out");
   if (take_known(scope, instr.results)) return;
   const Site site(*this, scope, instr);
@@ -258,7 +260,7 @@ std::vector<CompiledValue> Compiler::call(const Unit& unit, const Placement& pla
     throw PlanError(function.name + " takes " + std::to_string(params.size()) + " tensors, not " +
                     std::to_string(arguments.size()));
   for (size_t i = 0; i < params.size(); ++i) scope.values[params[i]] = arguments[i];
-  const std::string caller = place_;
+  const std::string caller = place();
   attentions_.leave();
   run_block(scope, function.body);
   attentions_.leave();
@@ -267,7 +269,7 @@ std::vector<CompiledValue> Compiler::call(const Unit& unit, const Placement& pla
     ref(scope, id);
     results.push_back(scope.values.at(id));
   }
-  place_ = caller;
+  set_place(caller);
   return results;
 }
 
@@ -283,7 +285,7 @@ const Ref& Compiler::ref(Scope& scope, ir::ValueId id) {
   }
   const Ref& ref = value.expression->view.ref;
   if (ref.extents != extents)
-    throw PlanError(place_ + ": " + scope.unit.plan().values.at(id).name + " does not fit " +
+    throw PlanError(place() + ": " + scope.unit.plan().values.at(id).name + " does not fit " +
                     to_string(type));
   scope.fitting[id] = value.expression;
   return ref;
@@ -319,7 +321,7 @@ void Compiler::close_loop(const Loop& loop, std::vector<Step> before,
   gathers_.leave();
   Step step;
   step.op = "loop";
-  step.place = place_;
+  step.place = place();
   step.is_loop = true;
   step.loop = loop.id;
   step.times = loop.times;

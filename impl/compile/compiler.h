@@ -107,8 +107,15 @@ class Compiler {
   /// Whether all ranks have the same steps, except for the offsets of views.
   bool alike() const { return alike_; }
   void set_not_alike() { alike_ = false; }
-  void set_place(std::string place) { place_ = std::move(place); }
-  const std::string& place() const { return place_; }
+  void set_place(std::string place) {
+    here_.reset();
+    place_ = std::move(place);
+  }
+  /// The place of the op that is compiled: `ffn.shard:12 in ffn_sharded: einsum`.
+  const std::string& place() const {
+    if (here_) place_ = text_of(*std::exchange(here_, {}));
+    return place_;
+  }
 
   // --- functions ---
   /// The keys of a function's values for these keys of its parameters.
@@ -170,8 +177,14 @@ class Compiler {
   size_t loops() const { return loop_times_.size(); }
 
  private:
-  /// The place of an op in the source: `ffn.shard:12 in ffn_sharded: einsum`.
-  void set_place(const Unit& unit, const ir::Place& place, std::string_view op);
+  /// An op of a unit. Most have no step of their own, and need no text.
+  struct Here {
+    Unit unit;
+    SourceRange range;
+    const char* op;
+  };
+  static std::string text_of(const Here& here);
+  const CompiledValue* find_known(const Key& key) const;
   bool take_known(Scope& scope, const std::vector<ir::ValueId>& ids) const;
   void remember(const Scope& scope, const std::vector<ir::ValueId>& ids);
 
@@ -190,7 +203,8 @@ class Compiler {
   /// Common subexpressions: values computed outside of loops, then in each open
   /// loop.
   std::vector<std::map<Key, CompiledValue>> known_{1};
-  std::string place_;
+  mutable std::string place_;
+  mutable std::optional<Here> here_;  ///< if place_ is not written yet
   size_t turn_ = 0;
   std::optional<Axis> stage_axis_;
   std::map<size_t, schedule::Work> works_;

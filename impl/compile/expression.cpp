@@ -8,31 +8,31 @@
 namespace shardproof::compile {
 
 ExpressionPtr leaf_of(View view) {
-  Expression leaf;
-  leaf.kind = Expression::Kind::leaf;
-  leaf.element = view.ref.element;
-  leaf.view = std::move(view);
-  return std::make_shared<const Expression>(std::move(leaf));
+  auto leaf = std::make_shared<Expression>();
+  leaf->kind = Expression::Kind::leaf;
+  leaf->element = view.ref.element;
+  leaf->view = std::move(view);
+  return leaf;
 }
 
 ExpressionPtr constant_of(double value, Element element, bool number) {
-  Expression constant;
-  constant.element = element;
-  constant.value = value;
-  constant.number = number;
-  return std::make_shared<const Expression>(std::move(constant));
+  auto constant = std::make_shared<Expression>();
+  constant->element = element;
+  constant->value = value;
+  constant->number = number;
+  return constant;
 }
 
 ExpressionPtr apply_to(PointwiseFn fn, bool real, Element element,
                        std::vector<ExpressionPtr> arguments, std::string tag) {
-  Expression result;
-  result.kind = Expression::Kind::apply;
-  result.fn = fn;
-  result.real = real;
-  result.element = element;
-  result.tag = std::move(tag);
-  result.arguments = std::move(arguments);
-  return std::make_shared<const Expression>(std::move(result));
+  auto result = std::make_shared<Expression>();
+  result->kind = Expression::Kind::apply;
+  result->fn = fn;
+  result->real = real;
+  result->element = element;
+  result->tag = std::move(tag);
+  result->arguments = std::move(arguments);
+  return result;
 }
 
 namespace {
@@ -53,7 +53,9 @@ ExpressionPtr place(const ExpressionPtr& expression, const Ids& to, Placed& done
 }  // namespace
 
 ExpressionPtr placed(const ExpressionPtr& expression, const Ids& to) {
-  if (to == first_ids(to.size())) return expression;
+  size_t moved = 0;
+  while (moved < to.size() && to[moved] == moved) ++moved;
+  if (moved == to.size()) return expression;
   Placed done;
   return place(expression, to, done);
 }

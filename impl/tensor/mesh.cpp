@@ -1,7 +1,7 @@
 #include "impl/tensor/mesh.h"
 
+#include <algorithm>
 #include <charconv>
-#include <set>
 #include <stdexcept>
 
 #include "spec/types/layout.h"
@@ -9,13 +9,16 @@
 namespace shardproof {
 
 Mesh::Mesh(std::vector<std::pair<Axis, int64_t>> axes) : axes_(std::move(axes)) {
-  std::set<Axis> seen;
   int64_t ranks = 1;
-  for (const auto& [axis, size] : axes_) {
+  for (size_t i = 0; i < axes_.size(); ++i) {
+    const auto& [axis, size] = axes_[i];
+    const auto first = std::find_if(axes_.begin(), axes_.end(), [&axis = axis](const auto& each) {
+      return each.first == axis;
+    });
     if (size < 1)
       throw std::invalid_argument("mesh axis " + axis + " has size " + std::to_string(size) +
                                   "; it is at least 1");
-    if (!seen.insert(axis).second)
+    if (first != axes_.begin() + static_cast<std::ptrdiff_t>(i))
       throw std::invalid_argument("mesh axis " + axis + " is given twice");
     if (size > 1'000'000'000 / ranks)
       throw std::invalid_argument("mesh: more than 1000000000 ranks");
@@ -93,15 +96,21 @@ std::vector<int> Mesh::along(int64_t rank, const std::vector<Axis>& axes) const 
       throw std::invalid_argument("mesh: a group of more than 1048576 ranks is not planned");
     else
       count *= size(axis);
-  std::vector<int64_t> ranks{rank};
+  std::vector<int> ranks{static_cast<int>(rank)};
+  ranks.reserve(static_cast<size_t>(count));
+  // Replaces each by those along one more axis, the last ones first, in place.
   for (const Axis& axis : axes) {
-    std::vector<int64_t> more;
-    for (int64_t each : ranks)
-      for (int64_t i = 0; i < size(axis); ++i)
-        more.push_back(each + (i - digit(each, axis)) * stride(axis));
-    ranks = std::move(more);
+    const int64_t length = size(axis), step = stride(axis);
+    const size_t before = ranks.size();
+    ranks.resize(before * static_cast<size_t>(length));
+    for (size_t at = before; at-- > 0;) {
+      const int64_t first = ranks[at] - digit(ranks[at], axis) * step;
+      for (int64_t i = length; i-- > 0;)
+        ranks[at * static_cast<size_t>(length) + static_cast<size_t>(i)] =
+            static_cast<int>(first + i * step);
+    }
   }
-  return {ranks.begin(), ranks.end()};
+  return ranks;
 }
 
 std::vector<std::vector<int>> Mesh::groups(const std::vector<Axis>& axes) const {

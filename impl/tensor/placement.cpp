@@ -1,8 +1,26 @@
 #include "impl/tensor/placement.h"
 
+#include <cmath>
+
 #include "spec/elaborate/names.h"
 
 namespace shardproof {
+
+namespace {
+
+/// The dim's size, if it is written as a number, or given.
+std::optional<int64_t> size_of(const ir::DimInfo& info, const Name& name, const DimSizes& dims) {
+  if (info.size && info.size->kind == ir::Arith::Kind::number) {
+    const double written = ir::evaluate(*info.size, {});
+    const bool whole = written == std::floor(written) && written < 1e15;
+    return whole ? std::optional(static_cast<int64_t>(written)) : std::nullopt;
+  }
+  const auto given = dims.find(name);
+  const bool known = info.kind == ir::DimInfo::Kind::plain && !info.size && given != dims.end();
+  return known ? std::optional(given->second) : std::nullopt;
+}
+
+}  // namespace
 
 Placement::Placement(const ir::Program& program, const Mesh& mesh, const DimSizes& dims,
                      int64_t rank)
@@ -14,11 +32,9 @@ Placement::Placement(const ir::Program& program, const Mesh& mesh, const DimSize
       throw PlanError("the program says " + name + "=" + std::to_string(*info.size) +
                       ", the mesh " + std::to_string(mesh.size(name)));
   }
-  for (const auto& [name, size] : dims)
-    if (const auto dim = program.dims.find(name); dim != program.dims.end() &&
-                                                  dim->second.kind == ir::DimInfo::Kind::plain &&
-                                                  !dim->second.size && size >= 1)
-      sizes->known.emplace(name, size);
+  for (const auto& [name, info] : program.dims)
+    if (const std::optional<int64_t> size = size_of(info, name, dims); size >= 1)
+      sizes->known.emplace(name, *size);
   for (const auto& [axis, size] : mesh.axes())
     if (!program.axes.contains(axis)) throw PlanError("the program has no mesh axis " + axis);
   sizes_ = std::move(sizes);
@@ -35,8 +51,15 @@ int64_t Placement::size(const Name& dim) const {
   return known != sizes_->known.end() ? known->second : worked_out(Dim{{dim}});
 }
 
+const int64_t* Placement::known(const Dim& dim) const {
+  if (dim.factors.size() != 1) return nullptr;
+  const auto found = sizes_->known.find(dim.factors[0]);
+  return found != sizes_->known.end() ? &found->second : nullptr;
+}
+
 int64_t Placement::size(const Dim& dim) const {
-  return dim.factors.size() == 1 ? size(dim.factors[0]) : worked_out(dim);
+  const int64_t* const known = this->known(dim);
+  return known ? *known : worked_out(dim);
 }
 
 int64_t Placement::worked_out(const Dim& dim) const {
@@ -49,16 +72,16 @@ int64_t Placement::worked_out(const Dim& dim) const {
 
 int64_t Placement::shards(const Split& split) const { return mesh().blocks(split.axes); }
 
-int64_t Placement::outer(const Dim& dim) const {
-  if (dim.factors.size() == 1 && sizes_->known.contains(dim.factors[0])) return size(dim);
+int64_t Placement::outer(const Dim& dim, int64_t whole) const {
   const std::vector<Name> base = program_->base(dim);
-  return base.size() < 2 ? size(dim) : size(base[elaborate::leading(*program_, base)]);
+  return base.size() < 2 ? whole : size(base[elaborate::leading(*program_, base)]);
 }
 
 int64_t Placement::extent(const Split& split) const {
-  const int64_t whole = size(split.dim), count = shards(split);
+  const int64_t* const known = this->known(split.dim);
+  const int64_t whole = known ? *known : worked_out(split.dim), count = shards(split);
   if (count == 1) return whole;
-  const int64_t outer = this->outer(split.dim);
+  const int64_t outer = known ? whole : this->outer(split.dim, whole);
   if (outer % count != 0)
     throw PlanError(to_string(split) + ": " + std::to_string(outer) + " does not divide into " +
                     std::to_string(count) + " parts");
@@ -75,6 +98,7 @@ int64_t Placement::first(const Split& split) const {
 
 std::vector<int64_t> Placement::extents(const Shape& shape) const {
   std::vector<int64_t> result;
+  result.reserve(shape.dims.size());
   for (const Split& split : shape.dims) result.push_back(extent(split));
   return result;
 }

@@ -47,8 +47,10 @@ class Placement {
     std::map<Name, int64_t> known;  ///< sizes of plain dims that depend on no others
   };
   int64_t worked_out(const Dim& dim) const;
-  /// The size of the factor that axes split.
-  int64_t outer(const Dim& dim) const;
+  /// The size of a plain dim, if it is known; else null.
+  const int64_t* known(const Dim& dim) const;
+  /// The size of the factor that axes split; `whole`: of the dim.
+  int64_t outer(const Dim& dim, int64_t whole) const;
 
   const ir::Program* program_;
   int64_t rank_;
