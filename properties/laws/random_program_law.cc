@@ -17,13 +17,9 @@
 
 namespace shardproof::programs {
 
-std::string full_text(const RandomProgram& drafted) {
-  return drafted.with_step.empty() ? drafted.text : drafted.with_step;
-}
-
 /// What RapidCheck prints of the smallest failure.
 void showValue(const Choices& choices, std::ostream& out) {
-  out << "\n" << full_text(draft_program(choices));
+  out << "\n" << with_step(draft_program(choices));
 }
 
 namespace {
@@ -144,15 +140,16 @@ void require_equal(const Outcome& outcome, const std::string& what) {
 
 void accepted_means_equal(const Choices& choices) {
   const RandomProgram drafted = draft_program(choices);
-  require_same_text(full_text(drafted));
-  const Program program = load(full_text(drafted));
+  const std::string text = with_step(drafted);
+  require_same_text(text);
+  const Program program = load(text);
   RC_ASSERT(program.checked().readable());
   const auto& plans = program.checked().plans();
   ++tally["drafted"];
   if (plans.at(0).verdict != Verdict::proved) {
     ++tally["not proved"];
     if (std::getenv("SHARDPROOF_FULL"))
-      std::cout << "not proved:\n" << full_text(drafted) << program.report() << "\n";
+      std::cout << "not proved:\n" << text << program.report() << "\n";
     return;
   }
   count_classes(drafted, point(program.checked(), choices, 0));
@@ -161,7 +158,7 @@ void accepted_means_equal(const Choices& choices) {
   if (plans[2].verdict == Verdict::unknown) {
     ++tally["gradients not decided"];
     if (std::getenv("SHARDPROOF_FULL"))
-      std::cout << "not decided:\n" << full_text(drafted) << program.report() << "\n";
+      std::cout << "not decided:\n" << text << program.report() << "\n";
   }
   RC_ASSERT(plans[2].verdict == Verdict::proved || plans[2].verdict == Verdict::unknown);
   // On which side of a kink a number is, rounding may decide.

@@ -13,30 +13,29 @@ Drafted Draft::param(const Layout& layout, const std::string& dtype) {
   return x;
 }
 
-Drafted Draft::value(const std::string& model, const std::string& plan, const Layout& layout,
+Drafted Draft::value(std::string model, std::string plan, Layout layout,
                      const std::vector<const Drafted*>& from, const std::string& before,
                      const std::string& after) {
   const Word name = "v" + std::to_string(names_++);
   std::vector<Word> models, plans;
-  Drafted result{name, name, layout, {}, 0, true};
+  Drafted result{name, name, std::move(layout), {}, 0, true};
   for (const Drafted* each : from) {
     models.push_back(each->model);
     plans.push_back(each->plan);
     result.fraction = std::max(result.fraction, each->fraction);
     result.free = result.free && each->free;
   }
-  model_.push_back({name, model, models, before, after});
-  plan_.push_back({name, plan, plans, before, after});
+  model_.push_back({name, std::move(model), std::move(models), before, after});
+  plan_.push_back({name, std::move(plan), std::move(plans), before, after});
   return result;
 }
 
 void Draft::move_to(Drafted& x, const std::string& op, Layout layout, const std::string& more) {
-  const Word name = "m" + std::to_string(moved_++);
-  plan_.push_back(
-      {name,
-       op + "(\"" + x.layout.text() + " -> " + layout.text() + "\", " + x.plan + more + ")",
-       {x.plan}});
-  x.plan = name;
+  Word name = "m" + std::to_string(moved_++);
+  std::string text = op + "(\"" + x.layout.text();
+  text.append(" -> ").append(layout.text()).append("\", ").append(x.plan).append(more) += ')';
+  plan_.push_back({name, std::move(text), {std::move(x.plan)}});
+  x.plan = std::move(name);
   x.layout = std::move(layout);
 }
 
@@ -45,54 +44,54 @@ void Draft::gather(Drafted& x, const Word& dim, bool invariant) {
   const Word axis = to.find(dim)->axes.back();
   to.find(dim)->axes.pop_back();
   if (invariant) to.marks[axis] = 'I';
-  move_to(x, "all_gather", to);
+  move_to(x, "all_gather", std::move(to));
 }
 
 void Draft::slice(Drafted& x, const Word& dim, const Word& axis) {
   Layout to = x.layout;
   to.marks.erase(axis);
   to.find(dim)->axes.push_back(axis);
-  move_to(x, "slice", to);
+  move_to(x, "slice", std::move(to));
 }
 
 void Draft::move(Drafted& x, const Word& from, const Word& dim) {
   Layout to = x.layout;
   to.find(dim)->axes.push_back(to.find(from)->axes.back());
   to.find(from)->axes.pop_back();
-  move_to(x, "all_to_all", to);
+  move_to(x, "all_to_all", std::move(to));
 }
 
 void Draft::reduce(Drafted& x, const Word& axis, bool invariant) {
   Layout to = x.layout;
   to.marks.erase(axis);
   if (invariant) to.marks[axis] = 'I';
-  move_to(x, "all_reduce", to);
+  move_to(x, "all_reduce", std::move(to));
 }
 
 void Draft::scatter(Drafted& x, const Word& axis, const Word& dim) {
   Layout to = x.layout;
   to.marks.erase(axis);
   to.find(dim)->axes.push_back(axis);
-  move_to(x, "psum_scatter", to);
+  move_to(x, "psum_scatter", std::move(to));
 }
 
 void Draft::fan_out(Drafted& x, const Word& axis) {
   Layout to = x.layout;
   to.marks.erase(axis);
-  move_to(x, "fan_out", to);
+  move_to(x, "fan_out", std::move(to));
 }
 
 void Draft::keep_one(Drafted& x, const Word& axis) {
   Layout to = x.layout;
   to.marks[axis] = 'U';
-  move_to(x, "zero_nonroot", to);
+  move_to(x, "zero_nonroot", std::move(to));
 }
 
 void Draft::pad(Drafted& x, const Word& dim) {
   Layout to = x.layout;
   to.marks[to.find(dim)->axes.back()] = 'U';
   to.find(dim)->axes.pop_back();
-  move_to(x, "zero_pad", to);
+  move_to(x, "zero_pad", std::move(to));
 }
 
 void Draft::pass_round(Drafted& x, const Word& dim) {
@@ -207,7 +206,8 @@ std::vector<Line> Draft::needed(const std::vector<Line>& lines, const Word& resu
     wanted.insert(lines[i].uses.begin(), lines[i].uses.end());
     kept.push_back(lines[i]);
   }
-  return {kept.rbegin(), kept.rend()};
+  std::reverse(kept.begin(), kept.end());
+  return kept;
 }
 
 }  // namespace shardproof::programs

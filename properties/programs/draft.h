@@ -34,14 +34,17 @@ struct Param {
 
 class Draft {
  public:
-  explicit Draft(std::vector<Word> mesh) : mesh_(std::move(mesh)) {}
+  explicit Draft(std::vector<Word> mesh) : mesh_(std::move(mesh)) {
+    model_.reserve(32);
+    plan_.reserve(64);
+  }
 
   const std::vector<Word>& mesh() const { return mesh_; }
   const std::vector<Param>& params() const { return params_; }
 
   Drafted param(const Layout& layout, const std::string& dtype = "f32");
   /// A value of both bodies. `how` of names gives the right side.
-  Drafted value(const std::string& model, const std::string& plan, const Layout& layout,
+  Drafted value(std::string model, std::string plan, Layout layout,
                 const std::vector<const Drafted*>& from, const std::string& before = "",
                 const std::string& after = "");
 

@@ -1,6 +1,7 @@
 #include "properties/programs/layout.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace shardproof::programs {
 
@@ -31,35 +32,63 @@ bool Layout::has(char mark) const {
                      [&](const auto& each) { return each.second == mark; });
 }
 
-std::string Layout::dims_text(const Word& bracketed) const {
-  std::string text;
+void Layout::add_dims(std::string& text, const Word& bracketed) const {
   for (const Piece& each : dims) {
-    std::string own = each.dim;
-    for (const Word& axis : each.axes) own += "/" + axis;
-    text += (text.empty() ? "" : " ") + (each.dim == bracketed ? "[" + own + "]" : own);
+    if (&each != &dims.front()) text += ' ';
+    if (each.dim == bracketed) text += '[';
+    text += each.dim;
+    for (const Word& axis : each.axes) (text += '/') += axis;
+    if (each.dim == bracketed) text += ']';
   }
+}
+
+void Layout::add_marks(std::string& text) const {
+  char before = '{';
+  for (const auto& [axis, mark] : marks) {
+    text += std::exchange(before, ' ');
+    if (mark == 'M')
+      text += "Max";
+    else
+      text += mark;
+    (text += '_') += axis;
+  }
+  if (!marks.empty()) text += '}';
+}
+
+std::string Layout::dims_text() const {
+  std::string text;
+  add_dims(text);
   return text;
 }
 
 std::string Layout::marks_text() const {
   std::string text;
-  for (const auto& [axis, mark] : marks)
-    text += (text.empty() ? "" : " ") + (mark == 'M' ? "Max" : std::string(1, mark)) + "_" + axis;
-  return text.empty() ? "" : "{" + text + "}";
+  add_marks(text);
+  return text;
 }
 
 std::string Layout::text(const Word& bracketed) const {
-  const std::string dims = dims_text(bracketed), marks = marks_text();
-  return dims + (dims.empty() || marks.empty() ? "" : " ") + marks;
+  std::string text;
+  add_dims(text, bracketed);
+  if (!dims.empty() && !marks.empty()) text += ' ';
+  add_marks(text);
+  return text;
 }
 
 std::string Layout::type(const std::string& dtype) const {
-  return dtype + "[" + dims_text() + "]" + marks_text();
+  std::string text = dtype + "[";
+  add_dims(text);
+  text += ']';
+  add_marks(text);
+  return text;
 }
 
 std::string Layout::whole() const {
   std::string text;
-  for (const Piece& each : dims) text += (text.empty() ? "" : " ") + each.dim;
+  for (const Piece& each : dims) {
+    if (!text.empty()) text += ' ';
+    text += each.dim;
+  }
   return text;
 }
 

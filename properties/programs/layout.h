@@ -25,11 +25,15 @@ struct Layout {
   /// S, U, I, M or R.
   char state(const Word& axis) const;
   bool has(char mark) const;
-  std::string dims_text(const Word& bracketed = "") const;  ///< `A/d [B]`
-  std::string marks_text() const;                           ///< `{U_t}`
-  std::string text(const Word& bracketed = "") const;       ///< as in a pattern
+  std::string dims_text() const;                       ///< `A/d B`
+  std::string marks_text() const;                      ///< `{U_t}`
+  std::string text(const Word& bracketed = "") const;  ///< as in a pattern, `A/d [B] {U_t}`
   std::string type(const std::string& dtype) const;
   std::string whole() const;  ///< the dims alone, `A B`
+
+ private:
+  void add_dims(std::string& text, const Word& bracketed = "") const;
+  void add_marks(std::string& text) const;
 };
 
 /// The layout of its gradient.

@@ -40,6 +40,95 @@ const OpKind& kind_of(const Choice& choice, bool exact) {
   }
 }
 
+std::string parameters(const std::vector<Param>& params, bool whole) {
+  std::string text;
+  for (const Param& each : params)
+    text += (text.empty() ? "" : ", ") + each.name + ": " +
+            (whole ? each.dtype + "[" + each.layout.whole() + "]" : each.layout.type(each.dtype));
+  return text;
+}
+
+std::string function(const std::string& head, const std::vector<Param>& params, bool whole,
+                     const Layout& result, const std::vector<Line>& lines, const Word& name) {
+  std::string text = head + "(" + parameters(params, whole) + ") -> " +
+                     (whole ? "f32[" + result.whole() + "]" : result.type("f32")) + " {\n";
+  for (const Line& line : lines)
+    text.append("    ")
+        .append(line.before)
+        .append(line.name)
+        .append(line.after)
+        .append(" = ")
+        .append(line.text) += '\n';
+  return text.append("    return ").append(name).append("\n}\n");
+}
+
+/// The loss: the result times a weight, U on every axis.
+std::string loss(std::vector<Param> params, const Drafted& result, const std::vector<Word>& mesh) {
+  std::string call;
+  for (const Param& each : params) call += (call.empty() ? "" : ", ") + each.name;
+  Drafted y{"y", "y", result.layout, {}};
+  Draft body(mesh);
+  for (const Word& axis : mesh)
+    if (y.layout.state(axis) == 'I') body.fan_out(y, axis);
+  params.push_back({"w", "f32", Layout{y.layout.dims, {}}});
+  Layout scalar{{}, y.layout.marks};
+  for (const Piece& each : y.layout.dims)
+    for (const Word& axis : each.axes) scalar.marks[axis] = 'U';
+  const auto text = [&](const Layout& from, const Layout& to, const Word& x) {
+    return "einsum(\"" + from.text() + ", " + Layout{from.dims, {}}.text() + " -> " + to.text() +
+           "\", " + x + ", w)";
+  };
+  Layout bare{y.layout.dims, {}};
+  for (Piece& each : bare.dims) each.axes.clear();
+  Drafted l = body.value(text(bare, {}, "y"), text(y.layout, scalar, y.plan), scalar, {&y});
+  const Word model = l.model;
+  for (const Word& axis : mesh)
+    if (l.layout.state(axis) == 'R') body.keep_one(l, axis);
+  auto model_lines = body.model_lines(model), plan_lines = body.plan_lines(l.plan);
+  model_lines.insert(model_lines.begin(), {"y", "f(" + call + ")", {}});
+  plan_lines.insert(plan_lines.begin(), {"y", "p(" + call + ")", {}});
+  return function("fn loss_whole", params, true, {}, model_lines, model) +
+         function("plan loss implements loss_whole", params, false, l.layout, plan_lines, l.plan);
+}
+
+std::string step(std::vector<Param> params, const Drafted& result, const std::vector<Word>& mesh) {
+  std::string text = loss(params, result, mesh), wrt, names, whole, local, call;
+  for (const Param& each : params) {
+    call += each.name + ", ";
+    if (each.dtype != "f32") continue;
+    const std::string comma = names.empty() ? "" : ", ";
+    wrt += comma + each.name;
+    names += comma + "g_" + each.name;
+    whole += comma + "g_" + each.name + ": f32[" + each.layout.whole() + "]";
+    local += comma + "g_" + each.name + ": " + dual(each.layout, mesh).type("f32");
+  }
+  Layout weight = result.layout;
+  weight.marks.clear();
+  params.push_back({"w", "f32", weight});
+  for (const bool is_whole : {true, false}) {
+    const std::string loss = is_whole ? "loss_whole" : "loss";
+    text += (is_whole ? "fn step_whole(" : "plan step implements step_whole(") +
+            parameters(params, is_whole) + ") -> (" + (is_whole ? whole : local) + ") {\n    _l, " +
+            names + " = value_and_grad(" + loss + " wrt " + wrt + ")(" + call + "w)\n    return " +
+            names + "\n}\n";
+  }
+  return text;
+}
+
+/// The parameters that the lines use; ids are in their text alone.
+std::vector<Param> live_params(const std::vector<Param>& params, const std::vector<Line>& lines,
+                               const Word& result) {
+  std::vector<Param> live;
+  for (const Param& param : params) {
+    const auto names = [&](const Line& line) {
+      return std::count(line.uses.begin(), line.uses.end(), param.name) > 0;
+    };
+    if (param.name == result || std::any_of(lines.begin(), lines.end(), names))
+      live.push_back(param);
+  }
+  return live;
+}
+
 class Drafter {
  public:
   explicit Drafter(const Choices& choices)
@@ -85,31 +174,19 @@ class Drafter {
       values_.push_back(std::move(*made));
   }
 
-  /// The parameters that the lines use; ids are in their text alone.
-  std::vector<Param> live_params(const std::vector<Line>& lines, const Word& result) const {
-    std::vector<Param> live;
-    for (const Param& param : draft_.params()) {
-      const auto names = [&](const Line& line) {
-        return std::count(line.uses.begin(), line.uses.end(), param.name) > 0;
-      };
-      if (param.name == result || std::any_of(lines.begin(), lines.end(), names))
-        live.push_back(param);
-    }
-    return live;
-  }
-
   void write(RandomProgram& program, Drafted result) {
     const auto model = draft_.model_lines(result.model);
     const auto plan = draft_.plan_lines(result.plan);
-    const auto params = live_params(model, result.model);
-    program.params = params.size();
+    program.params = live_params(draft_.params(), model, result.model);
+    const std::vector<Param>& params = program.params;
+    program.mesh = draft_.mesh();
     for (const Drafted& value : values_)
-      if (value.model == result.model ||
-          std::any_of(model.begin(), model.end(),
-                      [&](const Line& line) { return line.name == value.model; }) ||
-          std::any_of(params.begin(), params.end(),
-                      [&](const Param& param) { return param.name == value.model; }))
-        if (value.model != result.model) program.values.push_back(value);
+      if (value.model != result.model &&
+          (std::any_of(model.begin(), model.end(),
+                       [&](const Line& line) { return line.name == value.model; }) ||
+           std::any_of(params.begin(), params.end(),
+                       [&](const Param& param) { return param.name == value.model; })))
+        program.values.push_back(value);
     program.values.push_back(result);
     std::string axes, bodies;
     for (const Word& axis : draft_.mesh()) axes += " " + axis;
@@ -118,7 +195,7 @@ class Drafter {
     bodies += function("plan p implements f", params, false, result.layout, plan, result.plan);
     program.text = head + bodies;
     for (const Line& line : plan) program.plan.push_back(line.text);
-    bool differentiable = !result.free;
+    program.differentiable = !result.free;
     for (const std::vector<Line>* lines : {&model, &plan})
       for (const Line& line : *lines) {
         const auto has = [&](const char* what) {
@@ -127,82 +204,10 @@ class Drafter {
         program.kinks = program.kinks || has("max(") || has("relu(") || has("abs(") ||
                         has("where(") || has("top_k(") || has("argsort(");
         program.shortened = program.shortened || has("bf16(");
-        if (has("{Max_") || has(" Max_")) differentiable = false;
+        if (has("{Max_") || has(" Max_")) program.differentiable = false;
       }
     for (const Param& param : params)
-      if (param.layout.has('M')) differentiable = false;
-    if (differentiable) program.with_step = program.text + step(params, result);
-  }
-
-  static std::string parameters(const std::vector<Param>& params, bool whole) {
-    std::string text;
-    for (const Param& each : params)
-      text += (text.empty() ? "" : ", ") + each.name + ": " +
-              (whole ? each.dtype + "[" + each.layout.whole() + "]" : each.layout.type(each.dtype));
-    return text;
-  }
-
-  static std::string function(const std::string& head, const std::vector<Param>& params, bool whole,
-                              const Layout& result, const std::vector<Line>& lines,
-                              const Word& name) {
-    std::string text = head + "(" + parameters(params, whole) + ") -> " +
-                       (whole ? "f32[" + result.whole() + "]" : result.type("f32")) + " {\n";
-    for (const Line& line : lines)
-      text += "    " + line.before + line.name + line.after + " = " + line.text + "\n";
-    return text + "    return " + name + "\n}\n";
-  }
-
-  /// The loss: the result times a weight, U on every axis.
-  std::string loss(std::vector<Param> params, const Drafted& result) const {
-    std::string call;
-    for (const Param& each : params) call += (call.empty() ? "" : ", ") + each.name;
-    Drafted y{"y", "y", result.layout, {}};
-    Draft body(draft_.mesh());
-    for (const Word& axis : draft_.mesh())
-      if (y.layout.state(axis) == 'I') body.fan_out(y, axis);
-    params.push_back({"w", "f32", Layout{y.layout.dims, {}}});
-    Layout scalar{{}, y.layout.marks};
-    for (const Piece& each : y.layout.dims)
-      for (const Word& axis : each.axes) scalar.marks[axis] = 'U';
-    const auto text = [&](const Layout& from, const Layout& to, const Word& x) {
-      return "einsum(\"" + from.text() + ", " + Layout{from.dims, {}}.text() + " -> " + to.text() +
-             "\", " + x + ", w)";
-    };
-    Layout bare{y.layout.dims, {}};
-    for (Piece& each : bare.dims) each.axes.clear();
-    Drafted l = body.value(text(bare, {}, "y"), text(y.layout, scalar, y.plan), scalar, {&y});
-    const Word model = l.model;
-    for (const Word& axis : draft_.mesh())
-      if (l.layout.state(axis) == 'R') body.keep_one(l, axis);
-    auto model_lines = body.model_lines(model), plan_lines = body.plan_lines(l.plan);
-    model_lines.insert(model_lines.begin(), {"y", "f(" + call + ")", {}});
-    plan_lines.insert(plan_lines.begin(), {"y", "p(" + call + ")", {}});
-    return function("fn loss_whole", params, true, {}, model_lines, model) +
-           function("plan loss implements loss_whole", params, false, l.layout, plan_lines, l.plan);
-  }
-
-  std::string step(std::vector<Param> params, const Drafted& result) const {
-    std::string text = loss(params, result), wrt, names, whole, local, call;
-    for (const Param& each : params) {
-      call += each.name + ", ";
-      if (each.dtype != "f32") continue;
-      const std::string comma = names.empty() ? "" : ", ";
-      wrt += comma + each.name;
-      names += comma + "g_" + each.name;
-      whole += comma + "g_" + each.name + ": f32[" + each.layout.whole() + "]";
-      local += comma + "g_" + each.name + ": " + dual(each.layout, draft_.mesh()).type("f32");
-    }
-    Layout weight = result.layout;
-    weight.marks.clear();
-    params.push_back({"w", "f32", weight});
-    for (const bool is_whole : {true, false}) {
-      const std::string loss = is_whole ? "loss_whole" : "loss";
-      text += (is_whole ? "fn step_whole(" : "plan step implements step_whole(") +
-              parameters(params, is_whole) + ") -> (" + (is_whole ? whole : local) +
-              ") {\n    _l, " + names + " = value_and_grad(" + loss + " wrt " + wrt + ")(" + call +
-              "w)\n    return " + names + "\n}\n";
-    }
-    return text;
+      if (param.layout.has('M')) program.differentiable = false;
   }
 
   const Choices& choices_;
@@ -213,6 +218,11 @@ class Drafter {
 }  // namespace
 
 RandomProgram draft_program(const Choices& choices) { return Drafter(choices).run(); }
+
+std::string with_step(const RandomProgram& program) {
+  if (!program.differentiable) return program.text;
+  return program.text + step(program.params, program.values.back(), program.mesh);
+}
 
 double exact_bits(const RandomProgram& program, const std::map<Word, int64_t>& dims) {
   double bits = 0;
