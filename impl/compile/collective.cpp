@@ -60,18 +60,20 @@ class Moved {
   Ref reduced(const Ref& x, const std::vector<Axis>& axes, Reduction reduction) const {
     const Ring ring = ring_of(axes);
     if (ring.members.size() == 1) return x;
-    const Ref send = compiler_.packed(x, x.element);
-    const Ref to = compiler_.create(x.element, x.extents);
-    compiler_.exchange("all_reduce", {Collective::all_reduce, ring.group, send, to, reduction});
+    Ref send = compiler_.packed(x, x.element);
+    Ref to = compiler_.create(x.element, x.extents);
+    compiler_.exchange("all_reduce",
+                       {Collective::all_reduce, ring.group, std::move(send), to, reduction});
     return to;
   }
 
   Ref psum_scatter(const Ref& x) const {
     const Ring ring = ring_of(come_.axes());
     if (ring.members.size() == 1) return x;
-    const Ref send = blocks_of(x, ring, come_);
-    const Ref to = compiler_.create(x.element, part(x, come_, site_.placement().rank()).extents);
-    compiler_.exchange("psum_scatter", {Collective::reduce_scatter, ring.group, send, to});
+    Ref send = blocks_of(x, ring, come_);
+    Ref to = compiler_.create(x.element, part(x, come_, site_.placement().rank()).extents);
+    compiler_.exchange("psum_scatter",
+                       {Collective::reduce_scatter, ring.group, std::move(send), to});
     return to;
   }
 
@@ -87,10 +89,11 @@ class Moved {
     const Ring ring = ring_of(leave_.axes());
     if (ring.members.size() == 1) return x;
     const Moves come = in_order();
-    const Ref send = blocks_of(x, ring, come);
+    Ref send = blocks_of(x, ring, come);
     const std::vector<int64_t> block = part(x, come, site_.placement().rank()).extents;
     const Ref receive = compiler_.create(x.element, stacked(ring, block));
-    compiler_.exchange("all_to_all", {Collective::all_to_all, ring.group, send, receive});
+    compiler_.exchange("all_to_all",
+                       {Collective::all_to_all, ring.group, std::move(send), receive});
     return put_together(receive, ring, block, leave_);
   }
 
@@ -105,10 +108,15 @@ class Moved {
 
   Ref slice(const Ref& x) const { return slice(x, come_); }
 
-  Ref zero_nonroot(const Ref& x, const std::vector<Axis>& axes) const {
-    const bool root = site_.placement().block(site_.placement().rank(), axes) == 0;
+  bool is_root(const std::vector<Axis>& axes) const {
     compiler_.set_not_alike();
-    return root ? x : zeros(x.element, x.extents);
+    return site_.placement().block(site_.placement().rank(), axes) == 0;
+  }
+
+  Ref zeros(Element element, const std::vector<int64_t>& extents) const {
+    Ref to = compiler_.create(element, extents);
+    compiler_.kernel("zeros", Zero{static_cast<size_t>(to.count()) * size_of(element)}, to, {});
+    return to;
   }
 
   /// The rank's block at its offset in a dim that is n times as long, zeros elsewhere.
@@ -205,11 +213,10 @@ class Moved {
 
   Ref put_together(const Ref& stack, const Ring& ring, const std::vector<int64_t>& block,
                    const Moves& moves) const {
-    const Ref to = compiler_.create(stack.element, whole(block, moves));
+    Ref to = compiler_.create(stack.element, whole(block, moves));
     if (in_sequence(to, moves)) {
-      Ref view = to;
-      view.buffer = stack.buffer;
-      return view;
+      to.buffer = stack.buffer;
+      return to;
     }
     for (size_t i = 0; i < ring.members.size(); ++i)
       compiler_.move("unpack", entry(stack, i), part(to, moves, ring.members[i]));
@@ -219,20 +226,15 @@ class Moved {
   Ref gathered(const Ref& x, const Moves& leave) const {
     const Ring ring = ring_of(leave.axes());
     if (ring.members.size() == 1) return x;
-    const Ref send = compiler_.packed(x, x.element);
+    Ref send = compiler_.packed(x, x.element);
     const Ref receive = compiler_.create(x.element, stacked(ring, x.extents));
-    compiler_.exchange("all_gather", {Collective::all_gather, ring.group, send, receive});
+    compiler_.exchange("all_gather",
+                       {Collective::all_gather, ring.group, std::move(send), receive});
     return put_together(receive, ring, x.extents, leave);
   }
 
   Ref slice(const Ref& x, const Moves& come) const {
     return part(x, come, site_.placement().rank());
-  }
-
-  Ref zeros(Element element, const std::vector<int64_t>& extents) const {
-    const Ref to = compiler_.create(element, extents);
-    compiler_.kernel("zeros", Zero{static_cast<size_t>(to.count()) * size_of(element)}, to, {});
-    return to;
   }
 
   const Site& site_;
@@ -268,9 +270,10 @@ void compile(const ir::Collective& op, const Site& site) {
     case slice:
       return site.define(exchange.slice(x));
     case fan_out:
-      return site.define(x);
+      return site.define(site.expression(0));
     case zero_nonroot:
-      return site.define(exchange.zero_nonroot(x, split));
+      return exchange.is_root(split) ? site.define(site.expression(0))
+                                     : site.define(exchange.zeros(x.element, x.extents));
     case zero_pad:
       return site.define(exchange.zero_pad(x));
   }
@@ -283,16 +286,16 @@ void compile(const ir::Ppermute& op, const Site& site) {
   const Placement& placement = site.placement();
   const std::vector<int> members = placement.mesh().along(placement.rank(), {axes[0]});
   if (members.size() == 1) return site.define(site.ref(0));
-  const Ref send = site.compiler.packed(site.ref(0), site.ref(0).element);
-  const Ref to = site.compiler.create(send.element, send.extents);
+  Ref send = site.compiler.packed(site.ref(0), site.ref(0).element);
+  Ref to = site.compiler.create(send.element, send.extents);
   const Whole by = site.whole(1);
   if (!by.known && !by.index && !site.compiler.device().is_host())
     throw PlanError(site.compiler.place() + ": on " + site.compiler.device().name() +
                     " the ppermute shift must be a constant or a loop index");
-  site.compiler.exchange("ppermute",
-                         {Collective::permute, site.compiler.group(members, {axes[0]}), send, to,
-                          Reduction::sum, by, placement.mesh().digit(placement.rank(), axes[0])});
-  site.define(to);
+  site.compiler.exchange(
+      "ppermute", {Collective::permute, site.compiler.group(members, {axes[0]}), std::move(send),
+                   to, Reduction::sum, by, placement.mesh().digit(placement.rank(), axes[0])});
+  site.define(std::move(to));
 }
 
 }  // namespace shardproof::compile

@@ -65,6 +65,7 @@ void Compiler::exchange(const std::string& name, Exchange exchange) {
 void Compiler::kernel(const std::string& name, KernelOp op, const Ref& out,
                       std::vector<Ref> inputs) {
   std::vector<BufferId> reads;
+  reads.reserve(inputs.size());
   for (const Ref& input : inputs) reads.push_back(input.buffer);
   Step& made = step(name, std::move(reads), {out.buffer});
   if (const auto* iota = std::get_if<Iota>(&op); iota && is_whole(out))
@@ -115,9 +116,11 @@ void Compiler::compute_into(const ExpressionPtr& expression, const Ref& to) {
   const Ids positions = first_ids(to.extents.size());
   Nest nest{to.extents, {to.strides}};
   std::vector<Ref> inputs;
-  for (const View& input : chain.inputs) {
+  nest.strides.reserve(chain.inputs.size() + 1);
+  inputs.reserve(chain.inputs.size());
+  for (View& input : chain.inputs) {
     nest.strides.push_back(strides_along(positions, to.extents, input));
-    inputs.push_back(input.ref);
+    inputs.push_back(std::move(input.ref));
   }
   chain.program.nest = coalesced(nest);
   kernel("pointwise", std::move(chain.program), to, std::move(inputs));
@@ -179,6 +182,7 @@ std::string Compiler::text_of(const Here& here) {
   const Sources* const sources = here.unit.sources;
   const SourceRange& range = here.range;
   std::string text;
+  text.reserve(100);
   if (sources && range.file >= 0)
     text.append(sources->file(range.file).path)
         .append(":")

@@ -3,6 +3,7 @@
 // Site.
 #include <memory>
 #include <set>
+#include <unordered_map>
 
 #include "impl/compile/attended.h"
 #include "impl/compile/expression.h"
@@ -202,7 +203,7 @@ class Compiler {
   Masks masks_;
   /// Common subexpressions: values computed outside of loops, then in each open
   /// loop.
-  std::vector<std::map<Key, CompiledValue>> known_{1};
+  std::vector<std::unordered_map<Key, CompiledValue, KeyHash>> known_{1};
   mutable std::string place_;
   mutable std::optional<Here> here_;  ///< if place_ is not written yet
   size_t turn_ = 0;

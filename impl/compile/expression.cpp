@@ -192,6 +192,7 @@ Chain chain_of(const ExpressionPtr& expression, Element output) {
   Chain chain;
   std::vector<ExpressionPtr> leaves;
   collect_leaves(expression, leaves);
+  chain.inputs.reserve(leaves.size());
   for (const ExpressionPtr& leaf : leaves) {
     chain.inputs.push_back(leaf->view);
     chain.program.inputs.push_back(leaf->element);

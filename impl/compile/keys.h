@@ -17,6 +17,10 @@ struct Key {
   auto operator<=>(const Key&) const = default;
 };
 
+struct KeyHash {
+  size_t operator()(const Key& key) const { return key.words[0]; }
+};
+
 /// The key of the n-th external value.
 Key outside_key(const std::string& kind, size_t n);
 

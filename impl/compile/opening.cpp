@@ -45,17 +45,18 @@ View Opening::operand(size_t i, const Ref& ref) const {
 
 std::vector<int64_t> Opening::extents(const Ids& ids) const {
   std::vector<int64_t> result;
+  result.reserve(ids.size());
   for (IndexId id : ids) result.push_back(extents_.at(id));
   return result;
 }
 
 void Opening::define(const View& view) const {
   const Ids order = right();
-  const Ref from = along(view, order, extents(order));
-  if (const auto result = as_result({from, order})) return site.define(result->ref);
-  const Ref copy = site.compiler.create(from.element, from.extents);
-  site.compiler.move(ir::name_of(site.instr.op), from, copy);
-  site.define(as_result({copy, order})->ref);
+  const View from{along(view, order, extents(order)), order};
+  if (auto result = as_result(from)) return site.define(std::move(result->ref));
+  const View copy{site.compiler.create(from.ref.element, from.ref.extents), order};
+  site.compiler.move(ir::name_of(site.instr.op), from.ref, copy.ref);
+  site.define(as_result(copy)->ref);
 }
 
 }  // namespace shardproof::compile

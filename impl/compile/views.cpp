@@ -32,9 +32,12 @@ Ids concatenated(Ids a, const Ids& b) {
 
 std::vector<int64_t> View::extents(const Ids& some) const {
   std::vector<int64_t> result;
+  result.reserve(some.size());
   for (IndexId id : some) result.push_back(ref.extents.at(position_of(ids, id)));
   return result;
 }
+
+Ref start_of(const Ref& ref) { return {ref.buffer, ref.element, ref.offset, {}, {}, ref.terms}; }
 
 bool same_view(const Ref& a, const Ref& b) {
   const auto same_term = [](const Ref::Term& x, const Ref::Term& y) {
@@ -60,7 +63,7 @@ std::vector<int64_t> strides_along(const Ids& ids, const std::vector<int64_t>& e
 }
 
 Ref along(const View& view, const Ids& ids, const std::vector<int64_t>& extents) {
-  Ref ref = view.ref;
+  Ref ref = start_of(view.ref);
   ref.strides = strides_along(ids, extents, view);
   ref.extents = extents;
   return ref;
@@ -93,8 +96,8 @@ View opened(const Ref& ref, const Positions& positions, const std::vector<int64_
   if (positions.size() != ref.extents.size())
     throw PlanError("a pattern has " + std::to_string(positions.size()) +
                     " positions and its operand " + std::to_string(ref.extents.size()));
-  View view{ref, flat(positions)};
-  view.ref.extents.clear();
+  View view{start_of(ref), flat(positions)};
+  view.ref.extents.reserve(view.ids.size());
   for (IndexId id : view.ids) view.ref.extents.push_back(extents.at(id));
   view.ref.strides.resize(view.ids.size());
   size_t end = 0;
@@ -114,9 +117,7 @@ View opened(const Ref& ref, const Positions& positions, const std::vector<int64_
 
 std::optional<View> closed(const View& view, const Positions& positions,
                            const std::vector<int64_t>& extents) {
-  View result{view.ref, {}};
-  result.ref.extents.clear();
-  result.ref.strides.clear();
+  View result{start_of(view.ref), {}};
   for (size_t p = 0; p < positions.size(); ++p) {
     const auto own = [&](IndexId id) { return has(view.ids, id); };
     if (std::none_of(positions[p].begin(), positions[p].end(), own)) continue;

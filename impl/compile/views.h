@@ -42,6 +42,9 @@ struct View {
   std::vector<int64_t> extents(const Ids& some) const;
 };
 
+/// Its first entry: the view without dims.
+Ref start_of(const Ref& ref);
+
 /// Whether both are the same entries, also in loops.
 bool same_view(const Ref& a, const Ref& b);
 

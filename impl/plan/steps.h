@@ -178,8 +178,9 @@ void prepare(std::vector<Step>& steps, Device& device);
 /// Whether `test` holds for a step, here or in a loop.
 template <class Test>
 bool any_step(const std::vector<Step>& steps, const Test& test) {
-  return std::any_of(steps.begin(), steps.end(),
-                     [&](const Step& step) { return test(step) || any_step(step.body, test); });
+  return std::any_of(steps.begin(), steps.end(), [&](const Step& step) {
+    return test(step) || (step.is_loop && any_step(step.body, test));
+  });
 }
 
 }  // namespace shardproof::plan

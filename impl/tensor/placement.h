@@ -2,6 +2,7 @@
 // The part of a tensor that a rank holds: local sizes and offsets, from types only.
 #include <memory>
 #include <stdexcept>
+#include <unordered_map>
 
 #include "impl/tensor/mesh.h"
 #include "spec/ir/program.h"
@@ -44,7 +45,7 @@ class Placement {
   struct Sizes {
     Mesh mesh;
     std::map<Name, int64_t> numbers;
-    std::map<Name, int64_t> known;  ///< sizes of plain dims that depend on no others
+    std::unordered_map<Name, int64_t> known;  ///< sizes of plain dims that depend on no others
   };
   int64_t worked_out(const Dim& dim) const;
   /// The size of a plain dim, if it is known; else null.

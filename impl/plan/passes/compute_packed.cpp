@@ -70,6 +70,14 @@ std::optional<Nest> through(const Nest& chain, const Nest& copy) {
   return coalesced(nest);
 }
 
+/// Whether the step copies a buffer of the arena, from its first entry.
+bool copies_buffer(const Step& step, const std::vector<BufferId>& given) {
+  if (!plain_copy(step)) return false;
+  const Ref& from = step.kernel->inputs[0];
+  return from.offset == 0 && from.terms.empty() && from.element == step.kernel->out.element &&
+         !has(given, from.buffer);
+}
+
 class Packs {
  public:
   Packs(const std::vector<Step>& all, const std::vector<Piece>& pieces,
@@ -78,8 +86,9 @@ class Packs {
 
   void walk(std::vector<Step>& body) const {
     for (Step& step : body) walk(step.body);
-    const auto may_go = [&](const Step& step) { return is_only_reader(step); };
-    if (std::none_of(body.begin(), body.end(), may_go)) return;
+    if (std::none_of(body.begin(), body.end(),
+                     [&](const Step& step) { return is_only_reader(step); }))
+      return;
     Touching touching(body);
     std::vector<bool> gone(body.size());
     for (size_t i = 0; i < body.size(); ++i)
@@ -91,13 +100,11 @@ class Packs {
   }
 
  private:
-  /// Whether the step is a copy, and nothing else reads what it copies.
+  /// Whether nothing else reads what the step copies.
   bool is_only_reader(const Step& step) const {
-    if (!plain_copy(step)) return false;
-    const Ref& from = step.kernel->inputs[0];
-    return uses_.reads_of(from.buffer) == 1 && uses_.writes_of(from.buffer) == 1 &&
-           from.offset == 0 && from.terms.empty() && from.element == step.kernel->out.element &&
-           !has(given_, from.buffer);
+    if (!copies_buffer(step, given_)) return false;
+    const BufferId from = step.kernel->inputs[0].buffer;
+    return uses_.reads_of(from) == 1 && uses_.writes_of(from) == 1;
   }
 
   /// The step that computes everything that the copy at `at` reads, if that copy is its only
@@ -145,7 +152,8 @@ class Packs {
 
 void compute_packed(std::vector<Step>& steps, const std::vector<Piece>& pieces,
                     const std::vector<BufferId>& given) {
-  if (any_step(steps, plain_copy)) Packs(steps, pieces, given).walk(steps);
+  if (any_step(steps, [&](const Step& step) { return copies_buffer(step, given); }))
+    Packs(steps, pieces, given).walk(steps);
 }
 
 }  // namespace shardproof::plan

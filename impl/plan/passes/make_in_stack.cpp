@@ -24,6 +24,15 @@ void move(Step& step, BufferId from, const Ref& to) {
   for (Step& each : step.body) move(each, from, to);
 }
 
+/// Whether the step copies a whole buffer of the arena to one without gaps.
+bool copies_whole(const Step& step, const std::vector<Piece>& pieces,
+                  const std::vector<BufferId>& given) {
+  if (!plain_copy(step)) return false;
+  const Ref &from = step.kernel->inputs[0], &to = step.kernel->out;
+  return from.element == to.element && to.contiguous() && from.buffer != to.buffer &&
+         !has(given, from.buffer) && is_whole(from, pieces.at(from.buffer));
+}
+
 class Stacks {
  public:
   Stacks(std::vector<Step>& all, const std::vector<Piece>& pieces,
@@ -32,8 +41,9 @@ class Stacks {
 
   void walk(std::vector<Step>& body) {
     for (Step& step : body) walk(step.body);
-    const auto may_go = [&](const Step& step) { return copies_whole(step, body); };
-    if (std::none_of(body.begin(), body.end(), may_go)) return;
+    if (std::none_of(body.begin(), body.end(),
+                     [&](const Step& step) { return may_go(step, body); }))
+      return;
     BufferUses here(body);
     Touching touching(body);
     std::vector<bool> gone(body.size());
@@ -57,19 +67,15 @@ class Stacks {
   }
 
  private:
-  /// Whether the step copies a whole buffer to a place that may be written early.
-  bool copies_whole(const Step& step, const std::vector<Step>& body) const {
-    if (!plain_copy(step)) return false;
-    const Ref &from = step.kernel->inputs[0], &to = step.kernel->out;
-    return from.element == to.element && to.contiguous() && from.buffer != to.buffer &&
-           !has(given_, from.buffer) && is_whole(from, pieces_.at(from.buffer)) &&
-           may_be_early(to, body);
+  /// Whether the step copies a whole buffer to where it may be made.
+  bool may_go(const Step& step, const std::vector<Step>& body) const {
+    return copies_whole(step, pieces_, given_) && may_be_early(step.kernel->out, body);
   }
 
   /// Whether the step copies a buffer that only this body uses.
   bool is_plain(const Step& step, const std::vector<Step>& body, const BufferUses& here,
                 const Touching& touching, const std::vector<bool>& gone) const {
-    if (!copies_whole(step, body)) return false;
+    if (!may_go(step, body)) return false;
     const Ref &from = step.kernel->inputs[0], &to = step.kernel->out;
     const BufferId made = from.buffer;
     if (here.reads_of(made) != uses_.reads_of(made) ||
@@ -97,7 +103,8 @@ class Stacks {
 
 void make_in_stack(std::vector<Step>& steps, const std::vector<Piece>& pieces,
                    const std::vector<BufferId>& given) {
-  if (any_step(steps, plain_copy)) Stacks(steps, pieces, given).walk(steps);
+  if (any_step(steps, [&](const Step& step) { return copies_whole(step, pieces, given); }))
+    Stacks(steps, pieces, given).walk(steps);
 }
 
 }  // namespace shardproof::plan
