@@ -185,10 +185,15 @@ std::vector<std::optional<oracle::Tensor>> put_together(
 
 }  // namespace
 
+namespace {
+
+compile::OnMesh on_mesh(const PlanCase& one) {
+  return {one.unit, mesh_of(one.sizes), one.sizes.dims};
+}
+
 std::vector<LocalTensor> run_on(Communicator& communicator, const PlanCase& one,
-                                const PlanOptions& options) {
-  Plan plan = compile_unchecked(one.unit, mesh_of(one.sizes), one.sizes.dims, communicator.rank(),
-                                options, one.find_backward);
+                                const compile::OnMesh& on_mesh, const PlanOptions& options) {
+  Plan plan = compile_unchecked(on_mesh, communicator.rank(), options, one.find_backward);
   const bool looked_at = options.overlap && communicator.rank() == 0;
   if (const std::string race = looked_at ? plan.state().find_race() : ""; !race.empty())
     throw std::logic_error(race);
@@ -202,13 +207,20 @@ std::vector<LocalTensor> run_on(Communicator& communicator, const PlanCase& one,
   return plan.run(communicator, inputs);
 }
 
+}  // namespace
+
+std::vector<LocalTensor> run_on(Communicator& communicator, const PlanCase& one,
+                                const PlanOptions& options) {
+  return run_on(communicator, one, on_mesh(one), options);
+}
+
 std::vector<std::optional<oracle::Tensor>> run_on_ranks(const PlanCase& one,
                                                         const PlanOptions& options) {
-  const Mesh mesh = mesh_of(one.sizes);
-  std::vector<std::vector<LocalTensor>> results(static_cast<size_t>(mesh.ranks()));
-  const int world = static_cast<int>(mesh.ranks());
+  const compile::OnMesh on_mesh = beside::on_mesh(one);
+  const int world = static_cast<int>(on_mesh.placement.mesh().ranks());
+  std::vector<std::vector<LocalTensor>> results(static_cast<size_t>(world));
   const auto rank = [&](Communicator& communicator) {
-    results[static_cast<size_t>(communicator.rank())] = run_on(communicator, one, options);
+    results[static_cast<size_t>(communicator.rank())] = run_on(communicator, one, on_mesh, options);
   };
   if (options.device)
     run_on_virtual_ranks(*options.device, world, rank);

@@ -68,21 +68,20 @@ Slot slot_of(const compile::Compiler& compiler, const Placement& placement, cons
 
 /// Gives each parameter its buffer. The results of the compiled function.
 std::vector<compile::CompiledValue> compile_call(compile::Compiler& compiler,
-                                                 const compile::Unit& unit,
-                                                 const Placement& placement, Plan::State& state) {
+                                                 const compile::OnMesh& on_mesh,
+                                                 Plan::State& state) {
+  const compile::Unit& unit = on_mesh.unit;
   const ir::Function& function = unit.plan();
   std::vector<compile::CompiledValue> arguments;
-  std::vector<compile::Key> keys;
   for (const auto* params : {&function.params, &function.saved_params})
     for (ir::ValueId id : *params) {
-      keys.push_back(compile::outside_key("parameter", keys.size()));
-      Slot slot = slot_of(compiler, placement, function.values.at(id).name, unit.type(id));
+      Slot slot = slot_of(compiler, on_mesh.placement, function.values.at(id).name, unit.type(id));
       plan::Ref ref = compiler.external(slot.element, slot.extents);
       state.inputs.push_back(std::move(slot));
       state.input_buffers.push_back(ref.buffer);
       arguments.push_back(compile::in_memory(std::move(ref)));
     }
-  return compiler.call(unit, placement, std::move(arguments), keys);
+  return compiler.call(on_mesh, state.rank, arguments);
 }
 
 /// Gives each result its buffer: the one in which it was made, or one that it is copied to.
@@ -217,20 +216,20 @@ compile::FindBackward any_backwards(const Program& program) {
   };
 }
 
-Plan compile_unchecked(const compile::Unit& unit, const Mesh& mesh, const DimSizes& dims,
-                       int64_t rank, const PlanOptions& options,
+Plan compile_unchecked(const compile::OnMesh& on_mesh, int64_t rank, const PlanOptions& options,
                        const compile::FindBackward& find_backward) {
+  const compile::Unit& unit = on_mesh.unit;
+  const Placement placement = on_mesh.placement.on(rank);
   auto state = std::make_unique<Plan::State>();
-  state->mesh = mesh;
+  state->mesh = placement.mesh();
   state->rank = rank;
   state->device = options.device ? options.device : cpu_device();
   for (size_t i = 0; i < plan::queue_count; ++i) state->queues.push_back(state->device->queue());
   compile::Compiler compiler(find_backward, options.precision, *state->device);
   compiler.set_fuses(options.fuse);
   compiler.set_unroll(std::max<size_t>(options.unroll, 1));
-  const Placement placement(*unit.program, mesh, dims, rank);
   const ir::Function& function = unit.plan();
-  const auto results = compile_call(compiler, unit, placement, *state);
+  const auto results = compile_call(compiler, on_mesh, *state);
   add_results(compiler, function, placement, results, *state);
   take_steps(compiler, *state);
   require_constant(*state, options);
@@ -264,9 +263,11 @@ Plan compile_plan(const Program& program, const Name& name, const Mesh& mesh, co
   require_verdict(program, report, options.accept_unknown);
   require_sizes(program, report, mesh, dims);
   return compile_unchecked(
-      {&program.checked().program(), &program.checked().types(), &program.sources(),
-       report.function, &program.checked().written(), &program.checked().schedules()},
-      mesh, dims, rank, options, proved_backwards(program, options.accept_unknown));
+      compile::OnMesh(
+          {&program.checked().program(), &program.checked().types(), &program.sources(),
+           report.function, &program.checked().written(), &program.checked().schedules()},
+          mesh, dims),
+      rank, options, proved_backwards(program, options.accept_unknown));
 }
 
 }  // namespace shardproof

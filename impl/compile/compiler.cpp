@@ -176,7 +176,28 @@ class Uses {
   std::vector<const ir::Block*> block_;
 };
 
+Scope scope_of(const Unit& unit, const Placement& placement, std::vector<Key> keys) {
+  const ir::Function& function = unit.plan();
+  if (function.trusted)
+    throw PlanError(function.name + " is trusted and has no body: it cannot be run");
+  return {unit, placement, std::vector<CompiledValue>(function.values.size()),
+          Uses(function).take(), std::move(keys)};
+}
+
+std::vector<Key> external_keys(size_t count) {
+  std::vector<Key> keys;
+  for (size_t i = 0; i < count; ++i) keys.push_back(outside_key("parameter", i));
+  return keys;
+}
+
 }  // namespace
+
+OnMesh::OnMesh(const Unit& of, const Mesh& mesh, const DimSizes& dims)
+    : unit(of),
+      placement(*unit.program, mesh, dims, 0),
+      keys(keys_of(unit, placement,
+                   external_keys(unit.plan().params.size() + unit.plan().saved_params.size()), 0)) {
+}
 
 std::string Compiler::text_of(const Here& here) {
   const Sources* const sources = here.unit.sources;
@@ -193,12 +214,13 @@ std::string Compiler::text_of(const Here& here) {
 
 Scope Compiler::enter(const Unit& unit, const Placement& placement,
                       const std::vector<Key>& keys) const {
-  const ir::Function& function = unit.plan();
-  if (function.trusted)
-    throw PlanError(function.name + " is trusted and has no body: it cannot be run");
   const Placement own = placement.in(*unit.program);
-  return {unit, own, std::vector<CompiledValue>(function.values.size()), Uses(function).take(),
-          this->keys(unit, own, keys)};
+  return scope_of(unit, own, this->keys(unit, own, keys));
+}
+
+std::vector<CompiledValue> Compiler::call(const OnMesh& function, int64_t rank,
+                                          const std::vector<CompiledValue>& arguments) {
+  return run(scope_of(function.unit, function.placement.on(rank), function.keys), arguments);
 }
 
 void Compiler::run_block(Scope& scope, const ir::Block& block) {
@@ -253,11 +275,8 @@ void Compiler::run_instr(Scope& scope, const ir::Instr& instr) {
   remember(scope, instr.results);
 }
 
-std::vector<CompiledValue> Compiler::call(const Unit& unit, const Placement& placement,
-                                          std::vector<CompiledValue> arguments,
-                                          const std::vector<Key>& keys) {
-  Scope scope = enter(unit, placement, keys);
-  const ir::Function& function = unit.plan();
+std::vector<CompiledValue> Compiler::run(Scope scope, const std::vector<CompiledValue>& arguments) {
+  const ir::Function& function = scope.unit.plan();
   std::vector<ir::ValueId> params = function.params;
   params.insert(params.end(), function.saved_params.begin(), function.saved_params.end());
   if (params.size() != arguments.size())

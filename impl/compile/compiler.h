@@ -39,6 +39,15 @@ struct Unit {
 /// separate program.
 using FindBackward = std::function<Unit(const Unit& plan, const std::vector<size_t>& wrt)>;
 
+/// A function on a mesh: what all ranks have in common.
+struct OnMesh {
+  OnMesh(const Unit& unit, const Mesh& mesh, const DimSizes& dims);
+
+  Unit unit;
+  Placement placement;    ///< of rank 0
+  std::vector<Key> keys;  ///< of the values
+};
+
 /// A value of a function during compilation: a number, a pending fused chain, or a view of a
 /// buffer.
 struct CompiledValue {
@@ -124,6 +133,7 @@ class Compiler {
                         const std::vector<Key>& parameters) const {
     return keys_of(unit, placement, parameters, known_.size() - 1);
   }
+  /// `keys`: of the parameters.
   Scope enter(const Unit& unit, const Placement& placement, const std::vector<Key>& keys) const;
   void run_block(Scope& scope, const ir::Block& block);
   /// Starts the next turn of a pipeline's stage, or what follows the pipeline.
@@ -140,8 +150,13 @@ class Compiler {
   void run_instr(Scope& scope, const ir::Instr& instr);
   /// Compiles the function's results for these arguments.
   std::vector<CompiledValue> call(const Unit& unit, const Placement& placement,
-                                  std::vector<CompiledValue> arguments,
-                                  const std::vector<Key>& keys);
+                                  const std::vector<CompiledValue>& arguments,
+                                  const std::vector<Key>& keys) {
+    return run(enter(unit, placement, keys), arguments);
+  }
+  /// The same for the plan's own function.
+  std::vector<CompiledValue> call(const OnMesh& function, int64_t rank,
+                                  const std::vector<CompiledValue>& arguments);
   /// `value` in memory, with its type's local extents.
   const Ref& ref(Scope& scope, ir::ValueId value);
 
@@ -185,6 +200,7 @@ class Compiler {
     const char* op;
   };
   static std::string text_of(const Here& here);
+  std::vector<CompiledValue> run(Scope scope, const std::vector<CompiledValue>& arguments);
   const CompiledValue* find_known(const Key& key) const;
   bool take_known(Scope& scope, const std::vector<ir::ValueId>& ids) const;
   void remember(const Scope& scope, const std::vector<ir::ValueId>& ids);

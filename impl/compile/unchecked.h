@@ -8,10 +8,9 @@ namespace shardproof {
 /// The derived backwards of a program's plans, whatever their verdicts.
 compile::FindBackward any_backwards(const Program& program);
 
-/// Compiles a function whatever its verdict. `unit` must outlive the call only. Gradients come from
-/// `find_backward`.
-Plan compile_unchecked(const compile::Unit& unit, const Mesh& mesh, const DimSizes& dims,
-                       int64_t rank, const PlanOptions& options,
+/// Compiles a function for one rank, whatever its verdict. `on_mesh` must outlive the call only.
+/// Gradients come from `find_backward`.
+Plan compile_unchecked(const compile::OnMesh& on_mesh, int64_t rank, const PlanOptions& options,
                        const compile::FindBackward& find_backward);
 
 }  // namespace shardproof

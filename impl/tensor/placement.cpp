@@ -46,6 +46,12 @@ Placement Placement::in(const ir::Program& program) const {
   return other;
 }
 
+Placement Placement::on(int64_t rank) const {
+  Placement other = *this;
+  other.rank_ = rank;
+  return other;
+}
+
 int64_t Placement::size(const Name& dim) const {
   const auto known = sizes_->known.find(dim);
   return known != sizes_->known.end() ? known->second : worked_out(Dim{{dim}});

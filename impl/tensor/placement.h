@@ -30,6 +30,8 @@ class Placement {
   const std::map<Name, int64_t>& numbers() const { return sizes_->numbers; }
   /// The same for another program with the same dims.
   Placement in(const ir::Program& program) const;
+  /// The same for another rank.
+  Placement on(int64_t rank) const;
 
   int64_t size(const Dim& dim) const;  ///< global; throws PlanError if it is unknown
   int64_t size(const Name& dim) const;

@@ -11,8 +11,8 @@ namespace shardproof {
 const std::vector<uint32_t>& SourceFile::line_starts() const {
   std::call_once(once_, [&] {
     line_starts_ = {0};
-    for (size_t i = 0; i < text.size(); ++i)
-      if (text[i] == '\n') line_starts_.push_back(static_cast<uint32_t>(i + 1));
+    for (size_t end = 0; (end = text.find('\n', end)) != text.npos;)
+      line_starts_.push_back(static_cast<uint32_t>(++end));
   });
   return line_starts_;
 }
