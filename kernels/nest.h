@@ -1,5 +1,6 @@
 #pragma once
 // Loop nests over strided memory: the form of all CPU kernels.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -24,26 +25,24 @@ struct Nest {
 
 /// The same loops without those of one iteration, and with adjacent loops merged if every operand
 /// allows it.
-inline Nest coalesced(const Nest& nest) {
-  Nest result;
-  result.strides.resize(nest.strides.size());
+inline Nest coalesced(Nest nest) {
+  size_t kept = 0;
   for (size_t d = 0; d < nest.extents.size(); ++d) {
-    if (nest.extents[d] == 1) continue;
-    bool joins = !result.extents.empty();
-    for (size_t k = 0; joins && k < nest.strides.size(); ++k)
-      joins = result.strides[k].back() == nest.strides[k][d] * nest.extents[d];
+    const int64_t extent = nest.extents[d];
+    if (extent == 1) continue;
+    const bool joins = kept > 0 && std::all_of(nest.strides.begin(), nest.strides.end(),
+                                               [&](const std::vector<int64_t>& strides) {
+                                                 return strides[kept - 1] == strides[d] * extent;
+                                               });
     if (joins)
-      result.extents.back() *= nest.extents[d];
+      nest.extents[kept - 1] *= extent;
     else
-      result.extents.push_back(nest.extents[d]);
-    for (size_t k = 0; k < nest.strides.size(); ++k) {
-      if (joins)
-        result.strides[k].back() = nest.strides[k][d];
-      else
-        result.strides[k].push_back(nest.strides[k][d]);
-    }
+      nest.extents[kept++] = extent;
+    for (std::vector<int64_t>& strides : nest.strides) strides[kept - 1] = strides[d];
   }
-  return result;
+  nest.extents.resize(kept);
+  for (std::vector<int64_t>& strides : nest.strides) strides.resize(kept);
+  return nest;
 }
 
 /// Calls row(offsets) for every index of all loops but the innermost, in order; offsets[k] is the

@@ -20,6 +20,7 @@ constexpr size_t copied_bytes = 2048;
 
 /// A member's announcement of one call.
 struct ThreadPost {
+  ThreadPost() {}  // `copied` needs no initial value
   PlacedCall call;
   const void* send = nullptr;
   void* receive = nullptr;

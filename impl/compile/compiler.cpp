@@ -114,15 +114,16 @@ Ref Compiler::compute(const ExpressionPtr& expression, Element element,
 void Compiler::compute_into(const ExpressionPtr& expression, const Ref& to) {
   Chain chain = chain_of(expression, to.element);
   const Ids positions = first_ids(to.extents.size());
-  Nest nest{to.extents, {to.strides}};
+  Nest nest{to.extents, {}};
   std::vector<Ref> inputs;
   nest.strides.reserve(chain.inputs.size() + 1);
+  nest.strides.push_back(to.strides);
   inputs.reserve(chain.inputs.size());
   for (View& input : chain.inputs) {
     nest.strides.push_back(strides_along(positions, to.extents, input));
     inputs.push_back(std::move(input.ref));
   }
-  chain.program.nest = coalesced(nest);
+  chain.program.nest = coalesced(std::move(nest));
   kernel("pointwise", std::move(chain.program), to, std::move(inputs));
 }
 

@@ -22,7 +22,7 @@ void compile(const ir::Random& op, const Site& site) {
   Nest nest;
   nest.extents = to.extents;
   nest.strides = {to.strides, global};
-  nest = coalesced(nest);
+  nest = coalesced(std::move(nest));
   int64_t first = 0;
   for (size_t d = 0; d < global.size(); ++d)
     first += site.placement().first(site.result_type().dims[d]) * global[d];

@@ -152,7 +152,7 @@ View multiplied(Compiler& compiler, const View& a, const View& b, const Roles& g
   op.batch.extents = to.extents(roles.batch);
   for (const View* each : std::initializer_list<const View*>{&to, &left.operand, &right.operand})
     op.batch.strides.push_back(strides_along(roles.batch, op.batch.extents, *each));
-  op.batch = coalesced(op.batch);
+  op.batch = coalesced(std::move(op.batch));
   compiler.kernel("einsum", std::move(op), to.ref, {left.operand.ref, right.operand.ref});
   if (direct) return to;
   const Ref back = compiler.create(element, wanted.ref.extents);

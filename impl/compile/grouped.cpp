@@ -37,7 +37,7 @@ Nest along_entries(const Ids& entries, const std::vector<int64_t>& extents,
   Nest nest;
   nest.extents = extents;
   for (const View* each : operands) nest.strides.push_back(strides_along(entries, extents, *each));
-  return coalesced(nest);
+  return coalesced(std::move(nest));
 }
 
 /// The ids' own indices, and the columns of each matrix; none if the sum runs over ids, or if an

@@ -22,11 +22,11 @@ void index(const ir::Pattern& pattern, const Site& site, bool partial) {
                   strides_along(right, nest.extents, ids)};
   const IndexWindow window =
       window_of(site, site.type(0).dims.at(dim), site.ref(0).strides.at(dim), partial);
-  const Gathered made{to, table.ref, ids.ref, nest.strides[1], nest.strides[2], window};
-  nest = coalesced(nest);
-  site.compiler.kernel("index", Index{nest, window, to.element, ids.ref.element}, to,
+  Gathered made{to, table.ref, ids.ref, nest.strides[1], nest.strides[2], window};
+  site.compiler.kernel("index",
+                       Index{coalesced(std::move(nest)), window, to.element, ids.ref.element}, to,
                        {table.ref, ids.ref});
-  site.compiler.gathers().add(made);
+  site.compiler.gathers().add(std::move(made));
   opening.define({to, right});
 }
 
@@ -40,7 +40,7 @@ void add_each(const Opening& opening, const IndexWindow& window, const View& sum
   nest.extents = opening.extents(all);
   for (const View* each : {&sum, &ids, &x})
     nest.strides.push_back(strides_along(all, nest.extents, *each));
-  nest = coalesced(nest);
+  nest = coalesced(std::move(nest));
   opening.site.compiler.kernel(
       "index_add",
       IndexAdd{nest, window, sum.ref.count(), sum.ref.element, ids.ref.element, x.ref.element},

@@ -7,6 +7,7 @@
 namespace shardproof::compile {
 
 void Masks::forget(BufferId buffer) {
+  if (counts_.empty() && causal_.empty()) return;
   counts_.erase(buffer);
   causal_.erase(buffer);
 }

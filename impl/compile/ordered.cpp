@@ -18,7 +18,7 @@ Ordered lines_of(const Ref& x, size_t from, const std::vector<int64_t>& strides,
     op.lines.strides[0].push_back(strides[d]);
     op.lines.strides[1].push_back(x.strides[d]);
   }
-  op.lines = coalesced(op.lines);
+  op.lines = coalesced(std::move(op.lines));
   return op;
 }
 

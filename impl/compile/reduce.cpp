@@ -24,8 +24,8 @@ View reduced(Compiler& compiler, Reduction fn, const std::vector<const View*>& x
     op.kept.strides.push_back(strides_along(kept, op.kept.extents, *each));
     op.reduced.strides.push_back(strides_along(gone, op.reduced.extents, *each));
   }
-  op.kept = coalesced(op.kept);
-  op.reduced = coalesced(op.reduced);
+  op.kept = coalesced(std::move(op.kept));
+  op.reduced = coalesced(std::move(op.reduced));
   compiler.kernel("reduce", std::move(op), to, std::move(inputs));
   return {to, kept};
 }

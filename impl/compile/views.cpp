@@ -137,11 +137,12 @@ std::optional<View> closed(const View& view, const Positions& positions,
 Nest nest_of(const std::vector<const Ref*>& refs) {
   Nest nest;
   nest.extents = refs.at(0)->extents;
+  nest.strides.reserve(refs.size());
   for (const Ref* ref : refs) {
     if (ref->extents != nest.extents) throw std::logic_error("views of different extents");
     nest.strides.push_back(ref->strides);
   }
-  return coalesced(nest);
+  return coalesced(std::move(nest));
 }
 
 }  // namespace shardproof::compile

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <numeric>
 
 namespace shardproof::plan {
 namespace {
@@ -118,8 +117,9 @@ class Placed {
 size_t place_buffers(std::vector<Piece>& pieces, bool reuse) {
   constexpr size_t alignment = 256;  // as GPU libraries prefer
   auto padded = [](size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; };
-  std::vector<size_t> order(pieces.size());
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<size_t> order;
+  for (size_t id = 0; id < pieces.size(); ++id)
+    if (pieces[id].first <= pieces[id].last) order.push_back(id);
   // Largest first: small buffers fit in the gaps.
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return pieces[a].bytes > pieces[b].bytes; });
@@ -128,7 +128,6 @@ size_t place_buffers(std::vector<Piece>& pieces, bool reuse) {
   size_t size = 0;
   for (size_t id : order) {
     Piece& piece = pieces[id];
-    if (piece.first > piece.last) continue;  // never used
     size_t at = reuse ? 0 : size;
     if (reuse && piece.bytes > 0) {
       taken.clear();

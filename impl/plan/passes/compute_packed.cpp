@@ -67,7 +67,7 @@ std::optional<Nest> through(const Nest& chain, const Nest& copy) {
     nest.extents.push_back(loop[0]);
     for (size_t k = 0; k < nest.strides.size(); ++k) nest.strides[k].push_back(loop[k + 1]);
   }
-  return coalesced(nest);
+  return coalesced(std::move(nest));
 }
 
 /// Whether the step copies a buffer of the arena, from its first entry.
