@@ -118,6 +118,7 @@ size_t place_buffers(std::vector<Piece>& pieces, bool reuse) {
   constexpr size_t alignment = 256;  // as GPU libraries prefer
   auto padded = [](size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; };
   std::vector<size_t> order;
+  order.reserve(pieces.size());
   for (size_t id = 0; id < pieces.size(); ++id)
     if (pieces[id].first <= pieces[id].last) order.push_back(id);
   // Largest first: small buffers fit in the gaps.

@@ -81,7 +81,7 @@ namespace {
 void count(const std::vector<BufferId>& ids, int by, std::vector<size_t>& uses) {
   for (auto id = ids.begin(); id != ids.end(); ++id) {
     if (std::find(ids.begin(), id, *id) != id) continue;
-    if (*id >= uses.size()) uses.resize(2 * *id + 1);
+    if (*id >= uses.size()) uses.resize(2 * *id + 16);
     uses[*id] += static_cast<size_t>(by);
   }
 }

@@ -21,7 +21,16 @@ class Touching {
                                     const std::vector<bool>& gone) const;
 
  private:
-  std::vector<std::vector<size_t>> positions_;
+  /// A position in the list of a buffer, and the next one; lists end with `none`.
+  struct Entry {
+    size_t position, next;
+  };
+  static constexpr size_t none = ~size_t{0};
+
+  void append(BufferId id, std::vector<size_t>& found) const;
+
+  std::vector<Entry> entries_;
+  std::vector<size_t> first_;  ///< by buffer
 };
 
 /// Erases the steps that `gone` marks.

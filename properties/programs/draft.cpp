@@ -198,13 +198,14 @@ void Draft::agree_on(const Word& axis, Drafted& a, Drafted& b, Mixing mixing, Co
   if (sb == 'I' && sa != 'I') fan_out(b, axis);
 }
 
-std::vector<Line> Draft::needed(const std::vector<Line>& lines, const Word& result) {
+std::vector<Line> Draft::needed(std::vector<Line>& lines, const Word& result) {
   std::set<Word> wanted{result};
   std::vector<Line> kept;
+  kept.reserve(lines.size());
   for (size_t i = lines.size(); i-- > 0;) {
     if (!wanted.count(lines[i].name)) continue;
     wanted.insert(lines[i].uses.begin(), lines[i].uses.end());
-    kept.push_back(lines[i]);
+    kept.push_back(std::move(lines[i]));
   }
   std::reverse(kept.begin(), kept.end());
   return kept;

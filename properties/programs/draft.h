@@ -70,14 +70,14 @@ class Draft {
   /// states that go together.
   void agree(Drafted& a, Drafted& b, Mixing mixing, Coins& coins);
 
-  /// The lines that the value needs, in order.
-  std::vector<Line> model_lines(const Word& result) const { return needed(model_, result); }
-  std::vector<Line> plan_lines(const Word& result) const { return needed(plan_, result); }
+  /// Takes the lines that the value needs, in order.
+  std::vector<Line> model_lines(const Word& result) { return needed(model_, result); }
+  std::vector<Line> plan_lines(const Word& result) { return needed(plan_, result); }
 
  private:
   void move_to(Drafted& x, const std::string& op, Layout layout, const std::string& more = "");
   void agree_on(const Word& axis, Drafted& a, Drafted& b, Mixing mixing, Coins& coins);
-  static std::vector<Line> needed(const std::vector<Line>& lines, const Word& result);
+  static std::vector<Line> needed(std::vector<Line>& lines, const Word& result);
 
   std::vector<Word> mesh_;
   std::vector<Param> params_;

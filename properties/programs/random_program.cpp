@@ -135,6 +135,7 @@ class Drafter {
       : choices_(choices), draft_({axis_pool.begin(), axis_pool.begin() + choices.axes}) {}
 
   RandomProgram run() {
+    values_.reserve(choices_.params.size() + choices_.steps.size() + 1);
     add_params();
     for (const Choice& choice : choices_.steps) add_step(choice);
     RandomProgram program;
@@ -180,13 +181,13 @@ class Drafter {
     program.params = live_params(draft_.params(), model, result.model);
     const std::vector<Param>& params = program.params;
     program.mesh = draft_.mesh();
-    for (const Drafted& value : values_)
+    for (Drafted& value : values_)
       if (value.model != result.model &&
           (std::any_of(model.begin(), model.end(),
                        [&](const Line& line) { return line.name == value.model; }) ||
            std::any_of(params.begin(), params.end(),
                        [&](const Param& param) { return param.name == value.model; })))
-        program.values.push_back(value);
+        program.values.push_back(std::move(value));
     program.values.push_back(result);
     std::string axes, bodies;
     for (const Word& axis : draft_.mesh()) axes += " " + axis;
