@@ -8,6 +8,8 @@
 
 namespace shardproof::compile {
 
+using namespace std::literals;
+
 CompiledValue in_memory(Ref ref) {
   Ids ids = first_ids(ref.extents.size());
   return {leaf_of({std::move(ref), std::move(ids)})};
@@ -205,12 +207,11 @@ std::string Compiler::text_of(const Here& here) {
   const SourceRange& range = here.range;
   std::string text;
   text.reserve(100);
-  if (sources && range.file >= 0)
-    text.append(sources->file(range.file).path)
-        .append(":")
-        .append(std::to_string(sources->locate(range.file, range.begin).line))
-        .append(" in ");
-  return text.append(here.unit.plan().name).append(": ").append(here.op);
+  if (sources && range.file >= 0) {
+    text.append(sources->file(range.file).path) += ':';
+    text.append(std::to_string(sources->locate(range.file, range.begin).line)).append(" in "sv);
+  }
+  return text.append(here.unit.plan().name).append(": "sv).append(here.op);
 }
 
 Scope Compiler::enter(const Unit& unit, const Placement& placement,

@@ -82,6 +82,7 @@ std::vector<Roles> batched(const Roles& roles, const Product& product) {
 Roles cheapest(const Roles& roles, const Product& product) {
   Roles best = roles;
   int64_t least = product.copied(roles);
+  if (least == 0) return best;
   for (const Roles& each : batched(roles, product))
     for (const Ids& rows : {each.rows, in_memory_order(product.a, each.rows)})
       for (const Ids& columns : {each.columns, in_memory_order(product.b, each.columns)}) {

@@ -79,14 +79,11 @@ bool same_view(const View& a, const View& b) {
 }
 
 /// Collects each view once.
-void collect_leaves(const ExpressionPtr& expression, std::vector<ExpressionPtr>& leaves) {
-  const auto same = [&](const ExpressionPtr& each) {
-    return same_view(each->view, expression->view);
-  };
-  if (expression->kind == Expression::Kind::leaf &&
-      std::none_of(leaves.begin(), leaves.end(), same))
-    leaves.push_back(expression);
-  for (const ExpressionPtr& argument : expression->arguments) collect_leaves(argument, leaves);
+void collect_leaves(const Expression& expression, std::vector<const Expression*>& leaves) {
+  const auto same = [&](const Expression* each) { return same_view(each->view, expression.view); };
+  if (expression.kind == Expression::Kind::leaf && std::none_of(leaves.begin(), leaves.end(), same))
+    leaves.push_back(&expression);
+  for (const ExpressionPtr& argument : expression.arguments) collect_leaves(*argument, leaves);
 }
 
 class Writer {
@@ -94,28 +91,28 @@ class Writer {
   explicit Writer(Chain& chain) : chain_(chain) {}
 
   /// The register of the expression, converted to a real if needed.
-  size_t write(const ExpressionPtr& expression, bool real) {
-    const bool constant = expression->kind == Expression::Kind::constant;
-    const std::pair key{expression, constant && real};
+  size_t write(const Expression& expression, bool real) {
+    const bool constant = expression.kind == Expression::Kind::constant;
+    const std::pair key{&expression, constant && real};
     if (auto found = registers_.find(key); found != registers_.end())
-      return as_wanted(*expression, found->second, real);
-    if (expression->kind == Expression::Kind::leaf)
-      return as_wanted(*expression, registers_[key] = input(*expression), real);
+      return as_wanted(expression, found->second, real);
+    if (expression.kind == Expression::Kind::leaf)
+      return as_wanted(expression, registers_[key] = input(expression), real);
     PointwiseStep step;
     if (constant) {
-      step = {PointwiseFn::constant, real, {}, expression->value, {}};
+      step = {PointwiseFn::constant, real, {}, expression.value, {}};
       return registers_[key] = append(std::move(step));
     }
-    if (const ExpressionPtr same = without_factor(*expression)) {
-      const size_t at = write(same, true);
-      const bool rounds = same->element != expression->element;
-      return registers_[key] = rounds ? rounded(*expression, at) : at;
+    if (const Expression* same = without_factor(expression)) {
+      const size_t at = write(*same, true);
+      const bool rounds = same->element != expression.element;
+      return registers_[key] = rounds ? rounded(expression, at) : at;
     }
-    step = {expression->fn, expression->real, {}, 0, expression->tag};
-    for (size_t i = 0; i < expression->arguments.size(); ++i)
-      step.arguments.push_back(write(expression->arguments[i], wants_real(*expression, i)));
+    step = {expression.fn, expression.real, {}, 0, expression.tag};
+    for (size_t i = 0; i < expression.arguments.size(); ++i)
+      step.arguments.push_back(write(*expression.arguments[i], wants_real(expression, i)));
     const size_t at = append(std::move(step));
-    return as_wanted(*expression, registers_[key] = rounded(*expression, at), real);
+    return as_wanted(expression, registers_[key] = rounded(expression, at), real);
   }
 
  private:
@@ -127,13 +124,13 @@ class Writer {
   }
 
   /// x of `x * 1`, which is also how a cast between floats is written; null for others.
-  static ExpressionPtr without_factor(const Expression& expression) {
+  static const Expression* without_factor(const Expression& expression) {
     if (expression.fn != PointwiseFn::mul || !expression.real) return nullptr;
-    const auto is_one = [](const ExpressionPtr& each) {
-      return each->kind == Expression::Kind::constant && each->value == 1;
+    const auto is_one = [](const Expression& each) {
+      return each.kind == Expression::Kind::constant && each.value == 1;
     };
-    const ExpressionPtr &a = expression.arguments[0], &b = expression.arguments[1];
-    return is_one(b) ? a : is_one(a) ? b : nullptr;
+    const Expression &a = *expression.arguments[0], &b = *expression.arguments[1];
+    return is_one(b) ? &a : is_one(a) ? &b : nullptr;
   }
 
   /// Whether every value of the register is a bf16 number: rounding does not change it.
@@ -183,23 +180,23 @@ class Writer {
   }
 
   Chain& chain_;
-  std::map<std::pair<ExpressionPtr, bool>, size_t> registers_;
+  std::map<std::pair<const Expression*, bool>, size_t> registers_;
 };
 
 }  // namespace
 
 Chain chain_of(const ExpressionPtr& expression, Element output) {
   Chain chain;
-  std::vector<ExpressionPtr> leaves;
-  collect_leaves(expression, leaves);
+  std::vector<const Expression*> leaves;
+  collect_leaves(*expression, leaves);
   chain.inputs.reserve(leaves.size());
-  for (const ExpressionPtr& leaf : leaves) {
+  for (const Expression* leaf : leaves) {
     chain.inputs.push_back(leaf->view);
     chain.program.inputs.push_back(leaf->element);
   }
   chain.program.output = output;
   chain.program.f64 = output == Element::f64 || any_f64(*expression);
-  Writer(chain).write(expression, is_real(output));  // its register is the last one
+  Writer(chain).write(*expression, is_real(output));  // its register is the last one
   return chain;
 }
 

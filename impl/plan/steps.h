@@ -175,6 +175,15 @@ void for_each_ref(AnyStep& step, const Visit& visit) {
 /// Sets Step::run of each step, also in loops: the device prepares its kernels.
 void prepare(std::vector<Step>& steps, Device& device);
 
+/// Calls `visit` with each step, here and in loops.
+template <class Visit>
+void for_each_step(const std::vector<Step>& steps, const Visit& visit) {
+  for (const Step& step : steps) {
+    visit(step);
+    if (step.is_loop) for_each_step(step.body, visit);
+  }
+}
+
 /// Whether `test` holds for a step, here or in a loop.
 template <class Test>
 bool any_step(const std::vector<Step>& steps, const Test& test) {

@@ -70,6 +70,10 @@ std::optional<Nest> through(const Nest& chain, const Nest& copy) {
   return coalesced(std::move(nest));
 }
 
+bool is_chain(const Step& step) {
+  return step.kernel && std::holds_alternative<Pointwise>(step.kernel->op);
+}
+
 /// Whether the step copies a buffer of the arena, from its first entry.
 bool copies_buffer(const Step& step, const std::vector<BufferId>& given) {
   if (!plain_copy(step)) return false;
@@ -123,8 +127,7 @@ class Packs {
   }
 
   bool makes_whole(const Step& step) const {
-    return step.kernel && std::holds_alternative<Pointwise>(step.kernel->op) &&
-           is_whole(step.kernel->out, pieces_.at(step.kernel->out.buffer));
+    return is_chain(step) && is_whole(step.kernel->out, pieces_.at(step.kernel->out.buffer));
   }
 
   /// The step that computes the copy at `at` directly.
@@ -152,7 +155,15 @@ class Packs {
 
 void compute_packed(std::vector<Step>& steps, const std::vector<Piece>& pieces,
                     const std::vector<BufferId>& given) {
-  if (any_step(steps, [&](const Step& step) { return copies_buffer(step, given); }))
+  std::vector<BufferId> copied;
+  for_each_step(steps, [&](const Step& step) {
+    if (copies_buffer(step, given)) copied.push_back(step.kernel->inputs[0].buffer);
+  });
+  std::sort(copied.begin(), copied.end());
+  if (any_step(steps, [&](const Step& step) {
+        return is_chain(step) &&
+               std::binary_search(copied.begin(), copied.end(), step.kernel->out.buffer);
+      }))
     Packs(steps, pieces, given).walk(steps);
 }
 

@@ -30,14 +30,14 @@ class NarrowBuffers {
   NarrowBuffers(const std::vector<Step>& steps, size_t buffers, const std::vector<BufferId>& given)
       : narrow_(buffers) {
     bool any = false;
-    each_step(steps, [&](const Step& step) {
+    for_each_step(steps, [&](const Step& step) {
       for_each_ref(step, [&](const Ref& ref) {
         if (ref.element == Element::f32) narrow_.at(ref.buffer) = any = true;
       });
     });
     if (!any) return;
     for (BufferId id : given) remove(id);
-    each_step(steps, [&](const Step& step) { look_at(step); });
+    for_each_step(steps, [&](const Step& step) { look_at(step); });
     // Source and destination of a copy are both narrow, or neither.
     for (bool found = true; found;) {
       found = false;
@@ -52,14 +52,6 @@ class NarrowBuffers {
 
  private:
   void remove(BufferId id) { narrow_.at(id) = false; }
-
-  template <class Visit>
-  static void each_step(const std::vector<Step>& steps, const Visit& visit) {
-    for (const Step& step : steps) {
-      visit(step);
-      each_step(step.body, visit);
-    }
-  }
 
   /// Collectives and host code need their operands as they are. A loop is examined step by
   /// step.
