@@ -42,7 +42,7 @@ bool Compiler::is_whole(const Ref& ref) const {
 
 // --- steps ---
 
-Step& Compiler::step(const std::string& op, std::vector<BufferId> reads,
+Step& Compiler::step(std::string_view op, std::vector<BufferId> reads,
                      std::vector<BufferId> writes) {
   for (BufferId id : writes) {
     masks_.forget(id);
@@ -57,15 +57,14 @@ Step& Compiler::step(const std::string& op, std::vector<BufferId> reads,
   return step;
 }
 
-void Compiler::exchange(const std::string& name, Exchange exchange) {
+void Compiler::exchange(std::string_view name, Exchange exchange) {
   std::vector<BufferId> reads{exchange.send.buffer};
   const Whole& shift = exchange.shift;
   if (exchange.collective == Collective::permute && !shift.known) reads.push_back(shift.ref.buffer);
   step(name, std::move(reads), {exchange.receive.buffer}).exchange = std::move(exchange);
 }
 
-void Compiler::kernel(const std::string& name, KernelOp op, const Ref& out,
-                      std::vector<Ref> inputs) {
+void Compiler::kernel(std::string_view name, KernelOp op, const Ref& out, std::vector<Ref> inputs) {
   std::vector<BufferId> reads;
   reads.reserve(inputs.size());
   for (const Ref& input : inputs) reads.push_back(input.buffer);
@@ -75,8 +74,8 @@ void Compiler::kernel(const std::string& name, KernelOp op, const Ref& out,
   made.kernel = {std::move(op), out, std::move(inputs)};
 }
 
-std::vector<Ref> Compiler::fused(const std::string& name, const FusedOp& op,
-                                 std::vector<Ref> outputs, std::vector<Ref> inputs) {
+std::vector<Ref> Compiler::fused(std::string_view name, const FusedOp& op, std::vector<Ref> outputs,
+                                 std::vector<Ref> inputs) {
   std::vector<Ref> scratch;
   for (size_t bytes : device_.fused_scratch(op))
     scratch.push_back(create(Element::u8, {static_cast<int64_t>(bytes)}));
@@ -89,7 +88,7 @@ std::vector<Ref> Compiler::fused(const std::string& name, const FusedOp& op,
   return scratch;
 }
 
-void Compiler::move(const std::string& op, const Ref& from, const Ref& to) {
+void Compiler::move(std::string_view op, const Ref& from, const Ref& to) {
   Nest nest = nest_of({&to, &from});
   std::vector<Ref> inputs(1, from);
   if (from.element == to.element)
@@ -179,12 +178,13 @@ class Uses {
   std::vector<const ir::Block*> block_;
 };
 
-Scope scope_of(const Unit& unit, const Placement& placement, std::vector<Key> keys) {
+Scope scope_of(const Unit& unit, const Placement& placement, std::vector<int> uses,
+               std::vector<Key> keys) {
   const ir::Function& function = unit.plan();
   if (function.trusted)
     throw PlanError(function.name + " is trusted and has no body: it cannot be run");
-  return {unit, placement, std::vector<CompiledValue>(function.values.size()),
-          Uses(function).take(), std::move(keys)};
+  return {unit, placement, std::vector<CompiledValue>(function.values.size()), std::move(uses),
+          std::move(keys)};
 }
 
 std::vector<Key> external_keys(size_t count) {
@@ -198,6 +198,7 @@ std::vector<Key> external_keys(size_t count) {
 OnMesh::OnMesh(const Unit& of, const Mesh& mesh, const DimSizes& dims)
     : unit(of),
       placement(*unit.program, mesh, dims, 0),
+      uses(Uses(unit.plan()).take()),
       keys(keys_of(unit, placement,
                    external_keys(unit.plan().params.size() + unit.plan().saved_params.size()), 0)) {
 }
@@ -217,12 +218,13 @@ std::string Compiler::text_of(const Here& here) {
 Scope Compiler::enter(const Unit& unit, const Placement& placement,
                       const std::vector<Key>& keys) const {
   const Placement own = placement.in(*unit.program);
-  return scope_of(unit, own, this->keys(unit, own, keys));
+  return scope_of(unit, own, Uses(unit.plan()).take(), this->keys(unit, own, keys));
 }
 
 std::vector<CompiledValue> Compiler::call(const OnMesh& function, int64_t rank,
                                           const std::vector<CompiledValue>& arguments) {
-  return run(scope_of(function.unit, function.placement.on(rank), function.keys), arguments);
+  return run(scope_of(function.unit, function.placement.on(rank), function.uses, function.keys),
+             arguments);
 }
 
 void Compiler::run_block(Scope& scope, const ir::Block& block) {

@@ -45,6 +45,7 @@ struct OnMesh {
 
   Unit unit;
   Placement placement;    ///< of rank 0
+  std::vector<int> uses;  ///< as in Scope
   std::vector<Key> keys;  ///< of the values
 };
 
@@ -91,21 +92,21 @@ class Compiler {
 
   // --- steps ---
   /// Adds a step; its caller makes it a kernel, a fused kernel or an exchange.
-  Step& step(const std::string& op, std::vector<BufferId> reads, std::vector<BufferId> writes);
-  void exchange(const std::string& name, Exchange exchange);
-  void kernel(const std::string& name, KernelOp op, const Ref& out, std::vector<Ref> inputs);
+  Step& step(std::string_view op, std::vector<BufferId> reads, std::vector<BufferId> writes);
+  void exchange(std::string_view name, Exchange exchange);
+  void kernel(std::string_view name, KernelOp op, const Ref& out, std::vector<Ref> inputs);
   /// Whether the device supports the op, and fusion is enabled.
   bool fuses(const FusedOp& op) const { return fuses_ && device_.has_fused(op); }
   void set_fuses(bool on) { fuses_ = on; }
   void set_unroll(size_t iterations) { unroll_ = iterations; }
   /// Allocates the op's scratch outputs and returns them.
-  std::vector<Ref> fused(const std::string& name, const FusedOp& op, std::vector<Ref> outputs,
+  std::vector<Ref> fused(std::string_view name, const FusedOp& op, std::vector<Ref> outputs,
                          std::vector<Ref> inputs);
   Attentions& attentions() { return attentions_; }
   const Masks& masks() const { return masks_; }
   Gathers& gathers() { return gathers_; }
   /// to = from, entry by entry, with conversion between elements. The extents are equal.
-  void move(const std::string& op, const Ref& from, const Ref& to);
+  void move(std::string_view op, const Ref& from, const Ref& to);
   /// `ref` itself, or a packed copy of it in `element`.
   Ref packed(const Ref& ref, Element element);
   /// Computes the expression along positions with these local extents.

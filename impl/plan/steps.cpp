@@ -141,19 +141,19 @@ void exchange(const Step& step, StepContext& context) {
                                    step.place);
 }
 
-void launch_kernel(const Launch& launch, const Kernel& kernel, StepContext& context) {
+void run_kernel(const Step& step, StepContext& context) {
   std::vector<const void*> from;
-  for (const Ref& input : kernel.inputs) from.push_back(context.at(input));
-  void* to = context.at(kernel.out);
-  launch(*context.queue, {&to, 1}, from);
+  for (const Ref& input : step.kernel->inputs) from.push_back(context.at(input));
+  void* to = context.at(step.kernel->out);
+  step.launch(*context.queue, {&to, 1}, from);
 }
 
-void launch_fused(const Launch& launch, const FusedKernel& kernel, StepContext& context) {
+void run_fused(const Step& step, StepContext& context) {
   std::vector<void*> to;
   std::vector<const void*> from;
-  for (const Ref& output : kernel.outputs) to.push_back(context.at(output));
-  for (const Ref& input : kernel.inputs) from.push_back(context.at(input));
-  launch(*context.queue, to, from);
+  for (const Ref& output : step.fused->outputs) to.push_back(context.at(output));
+  for (const Ref& input : step.fused->inputs) from.push_back(context.at(input));
+  step.launch(*context.queue, to, from);
 }
 
 }  // namespace
@@ -162,15 +162,14 @@ void prepare(std::vector<Step>& steps, Device& device) {
   for (Step& step : steps) {
     prepare(step.body, device);
     if (step.exchange) step.run = exchange;
-    if (step.fused)
-      step.run = [launch = device.prepare_fused(step.fused->op)](const Step& own,
-                                                                 StepContext& context) {
-        launch_fused(launch, *own.fused, context);
-      };
-    if (step.kernel)
-      step.run = [launch = device.prepare(step.kernel->op)](const Step& own, StepContext& context) {
-        launch_kernel(launch, *own.kernel, context);
-      };
+    if (step.fused) {
+      step.launch = device.prepare_fused(step.fused->op);
+      step.run = run_fused;
+    }
+    if (step.kernel) {
+      step.launch = device.prepare(step.kernel->op);
+      step.run = run_kernel;
+    }
   }
 }
 

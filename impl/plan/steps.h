@@ -95,7 +95,9 @@ struct Step {
   std::optional<Kernel> kernel;  ///< exactly one of these three is set, or it is a loop
   std::optional<FusedKernel> fused;
   std::optional<Exchange> exchange;
-  std::function<void(const Step&, StepContext&)> run;  ///< of this step; set by prepare()
+  // Set by prepare().
+  std::function<void(const Step&, StepContext&)> run;  ///< of this step
+  Launch launch = {};                                  ///< of its kernel
   std::vector<BufferId> reads, writes;
   /// The turn of a pipeline's stage that the step belongs to. Fused only within a turn: otherwise a
   /// value would have to live until the turn of another microbatch.
