@@ -138,8 +138,8 @@ class Machine {
         out_(out),
         inputs_(inputs),
         instructions_(chain),
-        registers_(std::make_unique_for_overwrite<Block<R>[]>(instructions_.registers())),
-        at_(instructions_.registers()),
+        registers_(instructions_.registers()),
+        at_(registers_.size()),
         held_(chain.inputs.size()) {
     for (size_t i = 0; i < at_.size(); ++i) at_[i] = &registers_[i];
     for (const Instruction& constant : instructions_.constants)
@@ -406,7 +406,7 @@ class Machine {
   void* out_;
   const void* const* inputs_;
   const Instructions instructions_;
-  const std::unique_ptr<Block<R>[]> registers_;
+  std::vector<Block<R>> registers_;
   std::vector<Block<R>*> at_;  ///< by register: itself, or an input's entries in memory
   const VectorSteps* const vectors_ = vector_steps(isa());
   std::vector<Held> held_;  ///< by input
