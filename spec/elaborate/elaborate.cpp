@@ -2,8 +2,8 @@
 #include "spec/elaborate/elaborate.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
+#include <span>
 
 #include "spec/elaborate/planted.h"
 #include "spec/elaborate/text.h"
@@ -41,25 +41,49 @@ Positions without(Positions positions, size_t at) {
   return positions;
 }
 
+std::vector<const Shape*> pointers(const std::vector<Shape>& shapes) {
+  std::vector<const Shape*> result;
+  result.reserve(shapes.size());
+  for (const Shape& shape : shapes) result.push_back(&shape);
+  return result;
+}
+
 class Reader {
  public:
-  Reader(const ir::Program& program, ir::Pattern& pattern) : program_(program), pattern_(pattern) {
-    pattern_.indices = {};
+  Reader(const ir::Program& program, ir::Pattern& pattern)
+      : program_(program),
+        left_(pointers(pattern.left)),
+        right_(pattern.right),
+        inferred_(pattern.inferred),
+        groups_(pattern.groups),
+        in_(pattern.indices) {
+    in_ = {};
   }
+  /// Of pointwise operands and their result.
+  Reader(const ir::Program& program, std::vector<const Shape*> operands, const Shape& result,
+         ir::Indices& indices)
+      : program_(program),
+        left_(std::move(operands)),
+        right_(result),
+        inferred_(true),
+        groups_(no_groups),
+        in_(indices) {}
 
   // --- the left side ---
 
   /// `alone`: for each operand, the position that is not matched with others, such as the bracketed
   /// one.
   void read_left(const std::vector<std::optional<size_t>>& alone) {
-    for (size_t i = 0; i < pattern_.left.size(); ++i) {
+    in_.left.reserve(left_.size());
+    for (size_t i = 0; i < left_.size(); ++i) {
       Positions positions;
-      const Shape& shape = pattern_.left[i];
+      const Shape& shape = *left_[i];
+      positions.reserve(shape.dims.size());
       for (size_t k = 0; k < shape.dims.size(); ++k)
         positions.push_back(alone.at(i) == k ? fresh(shape.dims[k].dim, true)
                                              : paired(shape.dims[k].dim));
       in_.left.push_back(std::move(positions));
-      if (pattern_.inferred) need_distinct(i);
+      if (!groups_.empty()) need_distinct(i);
     }
   }
 
@@ -93,33 +117,34 @@ class Reader {
   void read_right_as_left() {
     if (right_dims() != left().size()) wrong("both sides have the same dims, in the same order");
     for (size_t i = 0; i < right_dims(); ++i) {
-      if (names(right_dim(i)) != names(pattern_.left[0].dims[i].dim))
-        wrong("both sides have the same dims, in the same order",
-              "rename a position on the left: write `" + to_string(pattern_.right.dims[i].dim) +
-                  "` on both sides");
+      if (!same_names(right_dim(i), left_dim(0, i)))
+        wrong(
+            "both sides have the same dims, in the same order",
+            "rename a position on the left: write `" + to_string(right_dim(i)) + "` on both sides");
       in_.right.push_back(left()[i]);
     }
   }
-  void read_rearranged();
+  void read_rearranged(const ir::Pattern& pattern);
 
   const Positions& right() const { return in_.right; }
-  size_t right_dims() const { return pattern_.right.dims.size(); }
-  const Dim& right_dim(size_t i) const { return pattern_.right.dims[i].dim; }
-  const Dim& left_dim(size_t operand, size_t i) const { return pattern_.left[operand].dims[i].dim; }
-  std::vector<Name> names(const Dim& dim) const {
-    std::vector<Name> result;
-    for (const Factor& factor : factors(program_, dim)) result.push_back(factor.name);
-    return result;
-  }
-  const ir::Pattern& pattern() const { return pattern_; }
+  size_t right_dims() const { return right_.dims.size(); }
+  const Dim& right_dim(size_t i) const { return right_.dims[i].dim; }
+  const Dim& left_dim(size_t operand, size_t i) const { return left_[operand]->dims[i].dim; }
+  std::vector<Name> names(const Dim& dim) const { return elaborate::names(program_, dim); }
+  bool same_names(const Dim& a, const Dim& b) const { return a == b || names(a) == names(b); }
   bool has_new() const { return new_ > 0; }
 
  private:
   ir::IndexId add(const Factor& factor, bool alone) {
     Name name = alone ? "[" + factor.name + "]" : factor.name;
-    while (!taken_.insert(name).second) name += "'";
-    in_.all.push_back({factor.dim, name});
+    while (named(name)) name += "'";
+    in_.all.push_back({factor.dim, std::move(name)});
     return in_.all.size() - 1;
+  }
+  std::optional<ir::IndexId> named(const Name& name) const {
+    for (ir::IndexId id = 0; id < in_.all.size(); ++id)
+      if (in_.all[id].name == name) return id;
+    return std::nullopt;
   }
   ir::Position fresh(const Dim& dim, bool alone) {
     ir::Position position;
@@ -129,37 +154,44 @@ class Reader {
   /// In user code, matches by the names of factors; in the body of a generic function, by whole
   /// positions.
   ir::Position paired(const Dim& dim) {
-    if (pattern_.inferred) {
-      ir::Position position;
+    ir::Position position;
+    if (inferred_) {
       for (const Dim& unit : units(dim)) {
-        auto [found, added] = whole_.emplace(names(unit), ir::Position{});
-        if (added) found->second = fresh(unit, false);
-        position.insert(position.end(), found->second.begin(), found->second.end());
+        const ir::Position* known = whole(unit);
+        if (!known) known = &whole_.emplace_back(unit, fresh(unit, false)).second;
+        position.insert(position.end(), known->begin(), known->end());
       }
       return position;
     }
-    ir::Position position;
     for (const Factor& factor : factors(program_, dim)) {
-      auto [found, added] = named_.emplace(factor.name, 0);
-      if (added) found->second = add(factor, false);
-      position.push_back(found->second);
+      const auto known = named(factor.name);
+      position.push_back(known ? *known : add(factor, false));
     }
     return position;
   }
+  /// Of a left position with the same names.
+  const ir::Position* whole(const Dim& dim) const {
+    for (const auto& [other, position] : whole_)
+      if (other == dim) return &position;
+    const std::vector<Name> own = names(dim);
+    for (const auto& [other, position] : whole_)
+      if (names(other) == own) return &position;
+    return nullptr;
+  }
   /// The groups that a name of the body covers at a position; one of them has several factors.
-  std::vector<Dim> units(const Dim& dim) const {
-    for (const std::vector<Dim>& group : pattern_.groups) {
+  std::span<const Dim> units(const Dim& dim) const {
+    for (const std::vector<Dim>& group : groups_) {
       Dim whole;
       for (const Dim& unit : group)
         whole.factors.insert(whole.factors.end(), unit.factors.begin(), unit.factors.end());
       if (names(whole) == names(dim)) return group;
     }
-    return {dim};
+    return {&dim, 1};
   }
-  /// In a body: an operand must not have two positions with the same name.
+  /// In a body with groups: an operand must not have two positions with the same name.
   void need_distinct(size_t operand) const {
     std::set<std::vector<Name>> positions, seen;
-    for (const Split& split : pattern_.left[operand].dims) {
+    for (const Split& split : left_[operand]->dims) {
       if (!positions.insert(names(split.dim)).second) continue;  // the rules refuse such a type
       for (const Dim& unit : units(split.dim))
         if (!seen.insert(names(unit)).second)
@@ -169,10 +201,11 @@ class Reader {
   /// Opens the left positions that the right side of a body does not have as a whole.
   std::optional<ir::IndexId> opened(const Name& name) const {
     std::set<std::vector<Name>> kept;
-    for (const Split& split : pattern_.right.dims)
+    for (const Split& split : right_.dims)
       for (const Dim& unit : units(split.dim)) kept.insert(names(unit));
     std::optional<ir::IndexId> result;
-    for (const auto& [whole, position] : whole_) {
+    for (const auto& [dim, position] : whole_) {
+      const std::vector<Name> whole = names(dim);
       if (kept.count(whole)) continue;
       for (size_t i = 0; i < whole.size(); ++i) {
         if (whole[i] != name) continue;
@@ -183,16 +216,14 @@ class Reader {
     return result;
   }
   std::optional<ir::IndexId> find(const Name& name) const {
-    if (pattern_.inferred) return opened(name);
-    const auto found = named_.find(name);
-    return found == named_.end() ? std::nullopt : std::optional(found->second);
+    return inferred_ ? opened(name) : named(name);
   }
   std::optional<ir::Position> find(const Dim& dim) const {
+    if (!inferred_) return found_factors(dim);
     ir::Position position;
-    for (const Dim& unit : pattern_.inferred ? units(dim) : std::vector<Dim>{dim}) {
-      const auto found = whole_.find(names(unit));
-      if (found != whole_.end())
-        position.insert(position.end(), found->second.begin(), found->second.end());
+    for (const Dim& unit : units(dim)) {
+      if (const ir::Position* known = whole(unit))
+        position.insert(position.end(), known->begin(), known->end());
       else if (const auto more = found_factors(unit))
         position.insert(position.end(), more->begin(), more->end());
       else
@@ -225,17 +256,20 @@ class Reader {
     return position;
   }
   void need_single() const {
-    std::set<ir::IndexId> seen;
-    for (ir::IndexId id : flat(in_.right))
-      if (!seen.insert(id).second) wrong("`" + in_.all[id].name + "` occurs twice in the result");
+    std::vector<bool> seen(in_.all.size());
+    for (const ir::Position& position : in_.right)
+      for (ir::IndexId id : position) {
+        if (seen[id]) wrong("`" + in_.all[id].name + "` occurs twice in the result");
+        seen[id] = true;
+      }
   }
 
   /// The fix assigns the new names to the remaining positions, in order.
   [[noreturn]] void ambiguous(std::string message, const std::set<ir::IndexId>& rest,
-                              std::vector<Factor> names) const {
+                              std::vector<Factor> names, const ir::Pattern& pattern) const {
     Problem problem{.message = std::move(message),
                     .label = "rename the position on the left, where the order identifies it"};
-    ir::Pattern named = pattern_;
+    ir::Pattern named = pattern;
     for (size_t i = 0; i < named.left[0].dims.size(); ++i) {
       const ir::Position& position = left()[i];
       if (position.size() != 1 || !rest.count(position[0])) continue;
@@ -250,17 +284,20 @@ class Reader {
     throw Wrong{std::move(problem)};
   }
 
+  static inline const std::vector<std::vector<Dim>> no_groups;
+
   const ir::Program& program_;
-  ir::Pattern& pattern_;
-  ir::Indices& in_ = pattern_.indices;
-  std::map<Name, ir::IndexId> named_;                // in user code
-  std::map<std::vector<Name>, ir::Position> whole_;  // in a body
-  std::set<Name> taken_;
+  const std::vector<const Shape*> left_;
+  const Shape& right_;
+  const bool inferred_;  // the body of a generic function, or pointwise
+  const std::vector<std::vector<Dim>>& groups_;
+  ir::Indices& in_;
+  std::vector<std::pair<Dim, ir::Position>> whole_;  // if inferred
   size_t new_ = 0;
 };
 
 /// A name that the left side lacks renames the only remaining index of its dim.
-void Reader::read_rearranged() {
+void Reader::read_rearranged(const ir::Pattern& pattern) {
   std::set<ir::IndexId> rest;
   for (ir::IndexId id : flat(left())) rest.insert(id);
   struct Later {
@@ -305,7 +342,7 @@ void Reader::read_rearranged() {
       std::string which;
       for (ir::IndexId id : same) which += (which.empty() ? "`" : " or `") + in_.all[id].name + "`";
       ambiguous("which index of the operand is `" + each.name.name + "`? It could be " + which,
-                rest, in_text);
+                rest, in_text, pattern);
     }
     in_.right[each.position][each.factor] = same[0];
   }
@@ -352,7 +389,7 @@ struct Elaborator {
   void operator()(ir::Rearrange& op) const {
     Reader reader(program, op.pattern);
     reader.read_left(brackets(op.pattern));
-    reader.read_rearranged();
+    reader.read_rearranged(op.pattern);
   }
   void operator()(ir::Argmax& op) const {
     Reader reader(program, op.pattern);
@@ -368,7 +405,7 @@ struct Elaborator {
     std::optional<size_t> at;
     bool good = reader.right_dims() == reader.left().size();
     for (size_t i = 0; good && i < reader.right_dims(); ++i) {
-      if (reader.names(reader.right_dim(i)) == reader.names(reader.left_dim(0, i))) continue;
+      if (reader.same_names(reader.right_dim(i), reader.left_dim(0, i))) continue;
       good = !at;
       at = i;
     }
@@ -460,10 +497,15 @@ struct Elaborator {
 
 std::optional<Problem> elaborate(const ir::Program& program, ir::Op& op,
                                  const std::vector<Shape>& operands) {
+  return elaborate(program, op, pointers(operands));
+}
+
+std::optional<Problem> elaborate(const ir::Program& program, ir::Op& op,
+                                 const std::vector<const Shape*>& operands) {
   ir::Pattern* pattern = ir::pattern_of(op);
   if (!pattern) return {};
   for (size_t i = 0; i < pattern->left.size() && i < operands.size(); ++i)
-    if (auto problem = regroup(program, *pattern, i, operands[i])) return problem;
+    if (auto problem = regroup(program, *pattern, i, *operands[i])) return problem;
   try {
     std::visit(Elaborator{program}, op);
   } catch (Wrong& caught) {
@@ -475,14 +517,17 @@ std::optional<Problem> elaborate(const ir::Program& program, ir::Op& op,
 
 ir::Indices whole_positions(const ir::Program& program, const std::vector<Shape>& operands,
                             const Shape& result) {
-  ir::Pattern pattern;
-  pattern.left = operands;
-  pattern.right = result;
-  pattern.inferred = true;
-  Reader reader(program, pattern);
-  reader.read_left(std::vector<std::optional<size_t>>(operands.size()));
+  return whole_positions(program, pointers(operands), result);
+}
+
+ir::Indices whole_positions(const ir::Program& program, std::vector<const Shape*> operands,
+                            const Shape& result) {
+  ir::Indices indices;
+  const std::vector<std::optional<size_t>> none_alone(operands.size());
+  Reader reader(program, std::move(operands), result, indices);
+  reader.read_left(none_alone);
   reader.read_any_right();
-  return pattern.indices;
+  return indices;
 }
 
 }  // namespace shardproof::elaborate

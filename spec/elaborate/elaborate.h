@@ -28,6 +28,8 @@ struct Problem {
 /// regroups the left sides like their operands. Does nothing for an op without a pattern.
 std::optional<Problem> elaborate(const ir::Program& program, ir::Op& op,
                                  const std::vector<Shape>& operands);
+std::optional<Problem> elaborate(const ir::Program& program, ir::Op& op,
+                                 const std::vector<const Shape*>& operands);
 
 /// Regroups `left[operand]` like the operand's type: `K D` or `(K D)` for H. Returns a Problem if
 /// the dims differ, or if a position has another one's name.
@@ -37,6 +39,8 @@ std::optional<Problem> regroup(const ir::Program& program, ir::Pattern& pattern,
 /// The indices of pointwise operands and their result: matches whole positions by name; (K D) is H
 /// if `dim H = (K D)`.
 ir::Indices whole_positions(const ir::Program& program, const std::vector<Shape>& operands,
+                            const Shape& result);
+ir::Indices whole_positions(const ir::Program& program, std::vector<const Shape*> operands,
                             const Shape& result);
 
 }  // namespace shardproof::elaborate

@@ -13,35 +13,50 @@ bool declared_one(const ir::Program& program, const Name& dim) {
   }
 }
 
-void append(const ir::Program& program, const Name& name, Factors& result) {
+/// Calls `visit(name, dim)` for each factor of the dim called `name`.
+template <class Visit>
+void for_each_factor(const ir::Program& program, const Name& name, const Visit& visit) {
   using Kind = ir::DimInfo::Kind;
   const auto found = program.dims.find(name);
   const auto kind = found == program.dims.end() ? Kind::plain : found->second.kind;
   if (kind == Kind::group) {
-    for (const Name& factor : found->second.of) append(program, factor, result);
+    for (const Name& factor : found->second.of) for_each_factor(program, factor, visit);
     return;
   }
-  if (kind != Kind::alias) return result.push_back({name, name});
+  if (kind != Kind::alias) return visit(name, name);
   const std::vector<Name> base = program.base(Dim{{name}});
   if (base.size() == 1)
-    result.push_back({name, base[0]});
+    visit(name, base[0]);
   else
-    for (size_t i = 0; i < base.size(); ++i)
-      result.push_back({name + "." + std::to_string(i), base[i]});
+    for (size_t i = 0; i < base.size(); ++i) visit(name + "." + std::to_string(i), base[i]);
+}
+
+void append(const ir::Program& program, const Dim& dim, Factors& result) {
+  for (const Name& name : dim.factors)
+    for_each_factor(program, name, [&](const Name& factor, const Name& of) {
+      result.push_back({factor, of});
+    });
 }
 
 }  // namespace
 
 Factors factors(const ir::Program& program, const Dim& dim) {
   Factors result;
-  for (const Name& name : dim.factors) append(program, name, result);
+  append(program, dim, result);
   return result;
 }
 
 Factors factors(const ir::Program& program, const Shape& shape) {
   Factors result;
-  for (const Split& split : shape.dims)
-    for (const Name& name : split.dim.factors) append(program, name, result);
+  for (const Split& split : shape.dims) append(program, split.dim, result);
+  return result;
+}
+
+std::vector<Name> names(const ir::Program& program, const Dim& dim) {
+  std::vector<Name> result;
+  for (const Name& name : dim.factors)
+    for_each_factor(program, name,
+                    [&](const Name& factor, const Name&) { result.push_back(factor); });
   return result;
 }
 
@@ -58,6 +73,7 @@ size_t leading(const ir::Program& program, const Dim& dim) {
 std::optional<ir::IndexId> leading(const ir::Program& program, const ir::Indices& indices,
                                    const ir::Position& position) {
   if (position.empty()) return std::nullopt;
+  if (position.size() == 1) return position[0];
   std::vector<Name> dims;
   for (ir::IndexId id : position) dims.push_back(indices.all.at(id).dim);
   return position[leading(program, dims)];

@@ -20,6 +20,8 @@ using Factors = std::vector<Factor>;
 Factors factors(const ir::Program& program, const Dim& dim);
 /// The factors of all dims of a shape, in order.
 Factors factors(const ir::Program& program, const Shape& shape);
+/// The names of the factors of a dim.
+std::vector<Name> names(const ir::Program& program, const Dim& dim);
 
 /// The factor of `dim` that its axes split: the first one without declared size 1.
 size_t leading(const ir::Program& program, const Dim& dim);

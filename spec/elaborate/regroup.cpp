@@ -1,6 +1,5 @@
 // Compares the left side of a pattern with the type of its operand.
 #include <algorithm>
-#include <set>
 
 #include "spec/elaborate/elaborate.h"
 #include "spec/elaborate/text.h"
@@ -39,10 +38,9 @@ std::optional<Name> crossed(const Factors& written, const Factors& own) {
   return std::nullopt;
 }
 
-std::optional<Name> repeated(const Factors& written) {
-  std::set<Name> seen;
-  for (const Factor& factor : written)
-    if (!seen.insert(factor.name).second) return factor.name;
+std::optional<Name> repeated(const std::vector<Name>& written) {
+  for (auto each = written.begin(); each != written.end(); ++each)
+    if (std::find(written.begin(), each, *each) != each) return *each;
   return std::nullopt;
 }
 
@@ -191,10 +189,11 @@ std::optional<Problem> regroup(const ir::Program& program, ir::Pattern& pattern,
   if (!same_dims(written, type))
     if (auto problem = grouped_as(program, pattern, operand, type)) return problem;
   if (pattern.inferred) return {};
-  Factors paired;  // a position in brackets is not matched
+  std::vector<Name> paired;  // a position in brackets is not matched
+  paired.reserve(written.dims.size());
   for (size_t i = 0; i < written.dims.size(); ++i)
     if (!is_bracketed(pattern, operand) || i != *pattern.left_bracket)
-      for (const Factor& each : factors(program, written.dims[i].dim)) paired.push_back(each);
+      for (Name& name : names(program, written.dims[i].dim)) paired.push_back(std::move(name));
   if (const auto name = repeated(paired)) {
     written = type;
     return Problem{
