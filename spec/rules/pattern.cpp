@@ -156,7 +156,8 @@ bool same_dims(const ir::Program& program, const Shape& a, const Shape& b) {
 }
 
 bool same_shape(const ir::Program& program, const Shape& a, const Shape& b, bool gradient) {
-  return same_dims(program, a, b) && visible_marks(a, gradient) == visible_marks(b, gradient);
+  return same_dims(program, a, b) &&
+         (gradient ? a.marks == b.marks : visible_marks(a, false) == visible_marks(b, false));
 }
 
 void complete(Application& app) {
@@ -196,6 +197,12 @@ std::optional<Refusal> unequal(const ir::Program& program, const std::string& co
 Type conclude(Application& app, const Shape& computed, Dtype dtype, bool gradient) {
   Shape& right = app.pattern.right;
   if (app.pattern.inferred) right = computed;
+  if (same_shape(app.program, computed, right, gradient)) {
+    Type type;
+    static_cast<Shape&>(type) = right;
+    type.dtype = dtype;
+    return type;
+  }
   std::vector<Axis> dropped;
   for (const auto& [axis, mark] : computed.marks)
     if (mark != Mark::I && state(right, axis) != state(computed, axis)) dropped.push_back(axis);
@@ -203,12 +210,6 @@ Type conclude(Application& app, const Shape& computed, Dtype dtype, bool gradien
                          app.name + ": the result is `" + show(app.program, computed) +
                              "`, the pattern says `" + show(app.program, right) + "`",
                          computed, right, gradient);
-  if (!refusal) {
-    Type type;
-    static_cast<Shape&>(type) = right;
-    type.dtype = dtype;
-    return type;
-  }
   ir::Pattern corrected = app.pattern;
   corrected.right = computed;
   const std::string text = pattern_text(app, corrected);
