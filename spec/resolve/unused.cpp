@@ -14,6 +14,13 @@ struct Declared {
   bool used = false;
 };
 
+using Names = std::map<Name, Declared, std::less<>>;
+
+/// The names of a block, a loop or a function; fns are of the file.
+struct Scope {
+  Names dims, values, fns;
+};
+
 /// Values and dims by scope: two loops may each have a `y`, and each of them must be used.
 class UnusedFinder {
  public:
@@ -21,7 +28,7 @@ class UnusedFinder {
       : world_(world), index_(world.files.size() - 1), file_(world.files.back()) {}
 
   std::vector<Diagnostic> run() {
-    scopes_ = {{}};
+    scopes_.resize(1);
     bool claims = false, runs = false;
     for (const syntax::Declaration& declaration : file_.ast->declarations) {
       if (auto* dim = std::get_if<syntax::DimDecl>(&declaration)) declare(*dim);
@@ -41,21 +48,23 @@ class UnusedFinder {
   }
 
  private:
-  // --- names; the key of a function starts with "fn ", that of a dim with "dim " ---
-  void add(const Name& key, Declared declared) {
-    if (name_of(key)[0] != '_') scopes_.back().emplace(key, declared);
+  // --- names ---
+  void add(Names& names, const Name& name, Declared declared) {
+    if (name[0] != '_') names.emplace(name, declared);
   }
-  void use(const Name& key) {
+  void use(Names Scope::*names, std::string_view name) {
     for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope)
-      if (auto found = scope->find(key); found != scope->end())
+      if (auto found = (*scope.*names).find(name); found != (*scope.*names).end())
         return (void)(found->second.used = true);
   }
+  void use_dim(std::string_view name) { use(&Scope::dims, name); }
   void close() {
-    for (const auto& [key, declared] : scopes_.back())
-      if (!declared.used) tell(name_of(key), declared);
+    const Scope& scope = scopes_.back();
+    for (const Names* names : {&scope.dims, &scope.fns, &scope.values})
+      for (const auto& [name, declared] : *names)
+        if (!declared.used) tell(name, declared);
     scopes_.pop_back();
   }
-  static Name name_of(const Name& key) { return key.substr(key.find(' ') + 1); }
 
   void tell(const Name& name, const Declared& declared) {
     Diagnostic note;
@@ -80,20 +89,20 @@ class UnusedFinder {
   void visit(const syntax::RecordDecl& node) { groups(node.fields); }
   void visit(const syntax::LayoutDecl& node) { groups(node.fields); }
   void visit(const syntax::ConfigDecl& node) {
-    for (const auto& entry : node.entries) use("dim " + entry.name);
+    for (const auto& entry : node.entries) use_dim(entry.name);
   }
   void visit(const syntax::DimDecl& node) {
-    for (const Name& name : node.of) use("dim " + name);
+    for (const Name& name : node.of) use_dim(name);
     if (node.size) expr(*node.size);
   }
   void visit(const syntax::FunctionDecl& node) {
     if (node.instance && node.instance->number > 0) return;
-    if (node.implements) use("fn " + node.implements->model);
+    if (node.implements) use(&Scope::fns, node.implements->model);
     scopes_.emplace_back();
     if (node.pattern) shadow(*node.pattern);
     for (const auto* list : {&node.params, &node.saved})
       for (const syntax::Param& param : *list) {
-        for (const Name& name : param.group.names) scopes_.back()[name] = {{}, "", true};
+        for (const Name& name : param.group.names) scopes_.back().values[name] = hidden;
         type(param.group.type);
         if (param.value) expr(*param.value);
       }
@@ -106,7 +115,7 @@ class UnusedFinder {
     for (const syntax::Declaration& declaration : file_.ast->declarations)
       if (auto* function = std::get_if<syntax::FunctionDecl>(&declaration))
         if (!function->is_plan && !function->implements)
-          add("fn " + function->name, {function->name_range, "fn"});
+          add(scopes_.back().fns, function->name, {function->name_range, "fn"});
   }
 
   /// A dim of this file may give a size to a dim of an imported file, so it counts as used.
@@ -119,15 +128,14 @@ class UnusedFinder {
       if (scopes_.size() == 1 && files != world_.dim_files.end())
         declared.used = std::any_of(files->second.begin(), files->second.end(),
                                     [&](size_t file) { return file != index_; });
-      add("dim " + name, declared);
+      add(scopes_.back().dims, name, declared);
     }
   }
 
   /// Dims that a function's pattern binds hide the file's dims of the same name.
   void shadow(const std::string& pattern) {
-    for_each_word(pattern, [&](const Name& name) {
-      scopes_.back()["dim " + name] = {{}, "", true};
-    });
+    for_each_word(pattern,
+                  [&](std::string_view name) { scopes_.back().dims[Name(name)] = hidden; });
   }
 
   // --- types and expressions ---
@@ -136,21 +144,21 @@ class UnusedFinder {
   }
   void type(const syntax::TypeExpr& node) {
     for (const syntax::SplitExpr& split : node.dims)
-      for (const Name& name : split.names) use("dim " + name);
+      for (const Name& name : split.names) use_dim(name);
   }
   void exprs(const std::vector<Expr>& list) {
     for (const Expr& each : list) expr(each);
   }
   void expr(const Expr& node) {
     using Kind = Expr::Kind;
-    if (node.kind == Kind::name) use(node.text);
-    if (node.kind == Kind::size) use("dim " + node.text);
+    if (node.kind == Kind::name) use(&Scope::values, node.text);
+    if (node.kind == Kind::size) use_dim(node.text);
     if (node.kind == Kind::call || node.kind == Kind::grad || node.kind == Kind::value_and_grad)
-      use("fn " + node.text);
+      use(&Scope::fns, node.text);
     if (node.kind == Kind::string)
-      for_each_word(node.text, [&](const Name& name) { use("dim " + name); });
+      for_each_word(node.text, [&](std::string_view name) { use_dim(name); });
     if (node.kind == Kind::entry)
-      for (const Name& name : node.names) use(name);
+      for (const Name& name : node.names) use(&Scope::values, name);
     for (const syntax::TypeExpr& each : node.type) type(each);
     exprs(node.args);
   }
@@ -163,7 +171,7 @@ class UnusedFinder {
     for (auto at = text.begin(); at != text.end();) {
       const auto begin = std::find_if(at, text.end(), letter);
       at = std::find_if_not(begin, text.end(), letter);
-      if (begin != at) visit(Name(begin, at));
+      if (begin != at) visit(std::string_view(begin, at));
     }
   }
 
@@ -190,28 +198,31 @@ class UnusedFinder {
                       node.value[0].text == "save";
     for (const syntax::Target& target : node.targets) {
       if (target.type) type(*target.type);
-      add(target.name, {world_.locate(target.name, target.range), "value", kept});
+      add(scopes_.back().values, target.name,
+          {world_.locate(target.name, target.range), "value", kept});
     }
   }
   void loop(const syntax::Loop& node) {
-    for (const Name& name : node.dims) use("dim " + name);
-    use("dim " + node.block_dim);
+    for (const Name& name : node.dims) use_dim(name);
+    use_dim(node.block_dim);
     exprs(node.schedule_args);
     scopes_.emplace_back();  // a loop may reuse the names of an earlier loop
     for (const syntax::Carry& carry : node.carries) {
       type(carry.type);
       expr(carry.init);
     }
-    for (const Name& name : node.variables) scopes_.back()[name] = {{}, "", true};
-    for (const syntax::Carry& carry : node.carries) scopes_.back()[carry.name] = {{}, "", true};
+    for (const Name& name : node.variables) scopes_.back().values[name] = hidden;
+    for (const syntax::Carry& carry : node.carries) scopes_.back().values[carry.name] = hidden;
     block(node.body);
     scopes_.pop_back();
   }
 
+  static constexpr Declared hidden{{}, "", true};  ///< it hides an outer one, and need not be used
+
   const World& world_;
   size_t index_;
   const FileScope& file_;
-  std::vector<std::map<Name, Declared>> scopes_;
+  std::vector<Scope> scopes_;
   std::vector<Diagnostic> found_;
 };
 
