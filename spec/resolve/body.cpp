@@ -8,10 +8,11 @@
 
 namespace shardproof::resolution {
 
-ir::ValueId Body::add_value(const Type& type, SourceRange range) {
+ir::ValueId Body::add_value(const Shape& shape, Dtype dtype, SourceRange range) {
   ir::Value value;
-  value.type.dtype = type.dtype;
-  for (const Split& split : type.dims) value.type.dims.push_back({split.dim, {}});
+  value.type.dtype = dtype;
+  value.type.dims.reserve(shape.dims.size());
+  for (const Split& split : shape.dims) value.type.dims.push_back({split.dim, {}});
   value.range = located(range);
   function.values.push_back(std::move(value));
   return static_cast<ir::ValueId>(function.values.size() - 1);
@@ -28,12 +29,9 @@ ir::Place Body::place(SourceRange range) const {
   return result;
 }
 
-ir::ValueId Body::emit(ir::Op op, std::vector<ir::ValueId> operands, Shape shape, Dtype dtype,
-                       SourceRange range, std::vector<SourceRange> operand_ranges) {
-  Type type;
-  static_cast<Shape&>(type) = std::move(shape);
-  type.dtype = dtype;
-  const ir::ValueId result = add_value(type, range);
+ir::ValueId Body::emit(ir::Op op, std::vector<ir::ValueId> operands, const Shape& shape,
+                       Dtype dtype, SourceRange range, std::vector<SourceRange> operand_ranges) {
+  const ir::ValueId result = add_value(shape, dtype, range);
   emit_to(std::move(op), std::move(operands), {result}, range, std::move(operand_ranges));
   return result;
 }

@@ -93,9 +93,12 @@ class Body {
 
   // --- values ---
   const Type& type(ir::ValueId id) const { return function.values[id].type; }
-  /// `type` without axes and marks: spec/check infers those.
-  ir::ValueId add_value(const Type& type, SourceRange range);
-  ir::ValueId emit(ir::Op op, std::vector<ir::ValueId> operands, Shape shape, Dtype dtype,
+  /// Without axes and marks: spec/check infers those.
+  ir::ValueId add_value(const Shape& shape, Dtype dtype, SourceRange range);
+  ir::ValueId add_value(const Type& type, SourceRange range) {
+    return add_value(type, type.dtype, range);
+  }
+  ir::ValueId emit(ir::Op op, std::vector<ir::ValueId> operands, const Shape& shape, Dtype dtype,
                    SourceRange range, std::vector<SourceRange> operand_ranges = {});
   void emit_to(ir::Op op, std::vector<ir::ValueId> operands, std::vector<ir::ValueId> results,
                SourceRange range, std::vector<SourceRange> operand_ranges = {});

@@ -212,12 +212,11 @@ std::vector<Values> collective(Body& body, const CallSite& site) {
   auto read = read_pattern(body, site, 1, Right::required);
   if (!read) return recovered(body, site);
   const auto written = open_groups(body, site, *read, Works::elementwise);
-  const ir::Pattern& pattern = read->pattern;
   const Dtype dtype = body.type(read->operands[0]).dtype;
-  auto op = elaborated(body, site, *read, ir::Collective{functions.at(site.name), pattern});
+  auto op = elaborated(body, site, *read, ir::Collective{functions.at(site.name), read->pattern});
   if (!op) return recovered(body, site, dtype);
-  const ir::ValueId id =
-      body.emit(std::move(*op), read->operands, pattern.right, dtype, site.range, read->ranges);
+  const ir::ValueId id = body.emit(std::move(*op), read->operands, read->pattern.right, dtype,
+                                   site.range, read->ranges);
   return {regrouped_as(body, site, *read, id, written)};
 }
 

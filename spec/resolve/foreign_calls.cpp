@@ -11,8 +11,8 @@
 namespace shardproof::resolution {
 namespace {
 
-bool is_one_of(const Name& name, std::initializer_list<const char*> names) {
-  return std::any_of(names.begin(), names.end(), [&](const char* each) { return name == each; });
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 /// The name of an argument, `axis` of `axis=0`; empty for one without.
@@ -38,18 +38,17 @@ class ForeignCall {
     const Name& name = call_.text;
     if (is_one_of(name, {"len", "size", "numel"})) return size();
     if (name == "arange") return numbers();
-    if (is_one_of(name, {"psum", "pmax", "all_reduce"}) && !has_pattern())
-      return reduction_over_devices();
-    if (is_one_of(name, {"max", "min"}) && !has_pattern() && compares())
-      return instead(name == "max" ? "the greater of two values" : "the smaller of two values",
-                     name + "imum(" + text(first()) + ", " + text(call_.args[1]) + ")");
-    if (is_one_of(name, {"sum", "max", "min"}) && !has_pattern())
-      return reduction(name, "the dims are named in a pattern");
     if (name == "mean") return mean();
     if (name == "log_softmax" && has_pattern())
       return instead("the logarithm of a softmax",
                      "log(softmax" + text(call_).substr(text(call_).find('(')) + ")");
     if (has_pattern()) return std::nullopt;
+    if (is_one_of(name, {"psum", "pmax", "all_reduce"})) return reduction_over_devices();
+    if (is_one_of(name, {"max", "min"}) && compares())
+      return instead(name == "max" ? "the greater of two values" : "the smaller of two values",
+                     name + "imum(" + text(first()) + ", " + text(call_.args[1]) + ")");
+    if (is_one_of(name, {"sum", "max", "min"}))
+      return reduction(name, "the dims are named in a pattern");
     if (is_one_of(name, {"softmax", "log_softmax", "cumsum", "argsort", "argmax"})) return along();
     if (is_one_of(name, {"t", "transpose", "swapaxes", "swapdims", "permute"})) return transposed();
     if (is_one_of(name, {"matmul", "dot", "mm", "bmm"})) return product();

@@ -31,8 +31,9 @@ class PatternReader {
             .fixes.push_back(dims_of_operands_and_result());
       return std::nullopt;
     }
-    std::vector<syntax::OperandExpr> left = site_.pattern->left;
-    if (left.empty() && count == 1) left.emplace_back();
+    static const std::vector<syntax::OperandExpr> scalar(1);
+    const bool unwritten = site_.pattern->left.empty() && count == 1;
+    const std::vector<syntax::OperandExpr>& left = unwritten ? scalar : site_.pattern->left;
     if (left.size() != count) return counts(left.size(), count);
     if (!sides(right)) return std::nullopt;
     bool good = true;
@@ -364,18 +365,17 @@ std::optional<Shape> read_operand(Body& body, const syntax::OperandExpr& operand
   const TypeContext context = body.types();
   Shape result;
   for (const syntax::SplitExpr& split : operand.dims) {
-    auto part = resolve_shape(context, {split}, {}, false);
-    if (!part) return std::nullopt;
+    const size_t position = result.dims.size();
+    if (!resolve_split(context, split, result)) return std::nullopt;
     if (split.bracketed && *bracket) {
       body.error("E0305", split.range, "two dims in brackets");
       return std::nullopt;
     }
-    if (split.bracketed) *bracket = result.dims.size();
-    result.dims.insert(result.dims.end(), part->dims.begin(), part->dims.end());
+    if (split.bracketed) *bracket = position;
   }
   auto marks = resolve_shape(context, {}, operand.marks, false);
   if (!marks) return std::nullopt;
-  result.marks = marks->marks;
+  result.marks = std::move(marks->marks);
   return result;
 }
 
@@ -409,8 +409,8 @@ static std::optional<Fix> result_in_order(const Body& body, const CallSite& site
 }
 
 std::optional<ir::Op> elaborated(Body& body, const CallSite& site, const Read& read, ir::Op op) {
-  std::vector<Shape> shapes;
-  for (ir::ValueId id : read.operands) shapes.push_back(body.type(id));
+  std::vector<const Shape*> shapes;
+  for (ir::ValueId id : read.operands) shapes.push_back(&body.type(id));
   const auto problem = elaborate::elaborate(body.world.program, op, shapes);
   if (!problem) return op;
   pattern_problem(body, site, read.operands, *problem);

@@ -66,12 +66,7 @@ class Opener {
 
  private:
   Side& right() { return sides_.back(); }
-  Names factor_names(const Dim& dim) const {
-    Names result;
-    for (const elaborate::Factor& each : elaborate::factors(program_, dim))
-      result.push_back(each.name);
-    return result;
-  }
+  Names factor_names(const Dim& dim) const { return elaborate::names(program_, dim); }
   Side side(const Shape& shape) const {
     Side result;
     for (const Split& split : shape.dims) result.units.push_back({split, factor_names(split.dim)});
@@ -207,11 +202,20 @@ ir::ValueId rearranged(Body& body, const CallSite& site, ir::ValueId id, const S
   return body.emit(std::move(*op), {id}, to, body.type(id).dtype, site.range, {site.range});
 }
 
+bool has_group(const ir::Program& program, const Shape& shape) {
+  return std::any_of(shape.dims.begin(), shape.dims.end(), [&](const Split& split) {
+    return elaborate::names(program, split.dim).size() > 1;
+  });
+}
+
 }  // namespace
 
 std::optional<Shape> open_groups(Body& body, const CallSite& site, Read& read, Works works) {
   ir::Pattern& pattern = read.pattern;
   if (pattern.inferred) return std::nullopt;
+  bool groups = has_group(body.world.program, pattern.right);
+  for (const Shape& left : pattern.left) groups = groups || has_group(body.world.program, left);
+  if (!groups) return std::nullopt;
   Opener opener(body.world.program, read);
   opener.run(works);
   const std::vector<Side>& sides = opener.sides();

@@ -156,31 +156,6 @@ void add_other_axes(const TypeContext& context, const std::vector<syntax::SplitE
   }
 }
 
-bool resolve_split(const TypeContext& context, const syntax::SplitExpr& split, Shape& shape) {
-  if (split.kind == syntax::SplitExpr::Kind::star) {
-    context.world.error("E0110", split.range, "`*` is only in the signature of a generic function");
-    return false;
-  }
-  if (split.kind == syntax::SplitExpr::Kind::ellipsis) {
-    if (!context.rest) {
-      context.world.error("E0110", split.range, "`...` is only in a generic function")
-          .fixes.push_back({"name each dim, as in `B L M`", {}, false, ""});
-      return false;
-    }
-    for (const Dim& dim : *context.rest) shape.dims.push_back({dim, {}});
-    return true;
-  }
-  auto dim = resolve_dim(context, split);
-  bool good = dim.has_value();
-  for (const Axis& axis : split.axes)
-    if (!check_axis(context, axis, split.range)) {
-      good = false;
-      break;
-    }
-  if (good) shape.dims.push_back({*dim, split.axes});
-  return good;
-}
-
 }  // namespace
 
 std::optional<Dim> resolve_dim(const TypeContext& context, const syntax::SplitExpr& split) {
@@ -208,6 +183,31 @@ std::optional<Dim> resolve_dim(const TypeContext& context, const syntax::SplitEx
   }
   if (dim.factors.empty()) return std::nullopt;
   return dim;
+}
+
+bool resolve_split(const TypeContext& context, const syntax::SplitExpr& split, Shape& shape) {
+  if (split.kind == syntax::SplitExpr::Kind::star) {
+    context.world.error("E0110", split.range, "`*` is only in the signature of a generic function");
+    return false;
+  }
+  if (split.kind == syntax::SplitExpr::Kind::ellipsis) {
+    if (!context.rest) {
+      context.world.error("E0110", split.range, "`...` is only in a generic function")
+          .fixes.push_back({"name each dim, as in `B L M`", {}, false, ""});
+      return false;
+    }
+    for (const Dim& dim : *context.rest) shape.dims.push_back({dim, {}});
+    return true;
+  }
+  auto dim = resolve_dim(context, split);
+  bool good = dim.has_value();
+  for (const Axis& axis : split.axes)
+    if (!check_axis(context, axis, split.range)) {
+      good = false;
+      break;
+    }
+  if (good) shape.dims.push_back({std::move(*dim), split.axes});
+  return good;
 }
 
 std::optional<Shape> resolve_shape(const TypeContext& context,

@@ -17,6 +17,9 @@ struct TypeContext {
 /// The dim of one split; nullopt after E0101 or E0110. Not for `...`.
 std::optional<Dim> resolve_dim(const TypeContext& context, const syntax::SplitExpr& split);
 
+/// Adds the dim of one split with its axes, or all of `...`; false after an error.
+bool resolve_split(const TypeContext& context, const syntax::SplitExpr& split, Shape& shape);
+
 /// Dims with `...` expanded, and marks; dims and axes must exist (E0101, E0109). Without `strict`
 /// an axis or dim may occur twice: in patterns, the op's rule reports that.
 std::optional<Shape> resolve_shape(const TypeContext& context,
