@@ -226,7 +226,7 @@ class PlanChecker {
 
   void check_types(size_t f, PlanReport& report) {
     Typing typing = type_and_pick(resolved_.program, f, steps_[f]);
-    types_[f] = typing.types;
+    types_[f] = std::move(typing.types);
     if (believes_everything()) typing.refused.clear();
     for (RefusedOp& refused : typing.refused) {
       explain(refused, f);

@@ -86,6 +86,7 @@ class Walker {
   /// returns false if there is none.
   bool operands_of(const ir::Instr& instr, std::vector<Operand>& operands) {
     const ir::Pattern* pattern = ir::pattern_of(instr.op);
+    operands.reserve(instr.operands.size());
     for (size_t i = 0; i < instr.operands.size(); ++i) {
       const ValueId v = instr.operands[i];
       Operand operand{type(v), result_.has_gradient[v], numbers_[v]};
@@ -95,7 +96,7 @@ class Walker {
         static_cast<Shape&>(operand.type) =
             without_unit_axes(program_, Type{pattern->left[i], operand.type.dtype});
       }
-      operands.push_back(operand);
+      operands.push_back(std::move(operand));
     }
     if (const ir::Created* created = created_of(instr.op); created && created->inferred)
       for (ValueId v : created->axes_from)
@@ -212,6 +213,7 @@ class Walker {
 
   bool agrees(ValueId v, const Type& wanted) {
     if (fits_number(wanted, numbers_[v])) return true;
+    if (type(v) == wanted) return wanted.dtype != Dtype::number;
     Type have = type(v), want = without_unit_axes(program_, wanted);
     if (have.dtype == Dtype::number) return false;
     return same_type(program_, as_seen(std::move(have), result_.has_gradient[v]),

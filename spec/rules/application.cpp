@@ -1,7 +1,6 @@
 #include "spec/rules/application.h"
 
 #include <algorithm>
-#include <set>
 
 #include "spec/rules/words.h"
 
@@ -17,32 +16,51 @@ State state(const Shape& shape, const Axis& axis) {
   return mark->second == Mark::U ? State::U : mark->second == Mark::I ? State::I : State::Max;
 }
 
+std::vector<Axis> axes_of(const std::vector<const Shape*>& shapes) {
+  std::vector<Axis> found;
+  for (const Shape* shape : shapes) {
+    for (const Split& split : shape->dims)
+      found.insert(found.end(), split.axes.begin(), split.axes.end());
+    for (const auto& [axis, unused] : shape->marks) found.push_back(axis);
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
 State Application::state(size_t operand, const Axis& axis) const {
   const State found = rules::state(type(operand), axis);
-  return found == State::I && !operands[operand].has_gradient ? State::R : found;
+  return found == State::I && !has_gradient(operand) ? State::R : found;
 }
 
 std::vector<Axis> Application::axes() const {
-  std::set<Axis> found;
-  for (const Operand& operand : operands) {
-    for (const Axis& axis : split_axes(operand.type)) found.insert(axis);
-    for (const auto& [axis, unused] : operand.type.marks) found.insert(axis);
-  }
-  return {found.begin(), found.end()};
+  std::vector<const Shape*> types;
+  for (const Operand& operand : operands) types.push_back(&operand.type);
+  return axes_of(types);
 }
 
 bool Application::has_gradient() const {
-  return std::any_of(operands.begin(), operands.end(),
-                     [](const Operand& operand) { return operand.has_gradient; });
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (has_gradient(i)) return true;
+  return false;
 }
 
-void Application::forget_gradients() {
-  for (Operand& operand : operands) operand.has_gradient = false;
-}
-
-const std::string& Application::word(size_t operand) const {
-  static const std::string other = "the operand";
-  return operand < words.size() ? words[operand] : other;
+std::string Application::word(size_t operand) const {
+  std::vector<std::string> words;
+  if (std::holds_alternative<ir::Binary>(op))
+    words = {"the left operand", "the right operand"};
+  else if (std::holds_alternative<ir::Where>(op))
+    words = {"the condition", "the first choice", "the second choice"};
+  else if (std::holds_alternative<ir::Index>(op) || std::holds_alternative<ir::IndexUnreduced>(op))
+    words = {"the table", "the index"};
+  else if (std::holds_alternative<ir::IndexAdd>(op))
+    words = {"the index", "what is added"};
+  else if (std::holds_alternative<ir::Write>(op))
+    words = {"the tensor", "what is written", "at="};
+  else if (const size_t count = ir::pattern_of(op) ? pattern.left.size() : operands.size();
+           count > 1 && operand < count)
+    return "operand " + std::to_string(operand + 1);
+  return operand < words.size() ? words[operand] : "the operand";
 }
 
 void refuse_max(const Application& app) {

@@ -20,32 +20,43 @@ struct Refused {
 [[noreturn]] void refuse(Refusal refusal);
 
 using Types = std::vector<Type>;
+inline Types one(Type type) {
+  Types types;
+  types.push_back(std::move(type));
+  return types;
+}
 
 struct Application {
   const ir::Program& program;
-  std::string name;                ///< of the op, as written
-  std::vector<std::string> words;  ///< "the table", "the ids": what each operand is called
-  std::vector<Operand> operands;
-  ir::Pattern pattern;             ///< completed by complete()
-  ir::Indices indices;             ///< of the pattern, or of pointwise operands
-  bool unit_axes = false;          ///< the pattern has axes of size 1, so both sides may look equal
-  std::vector<Axis> unit_bracket;  ///< axes of size 1 at the start of its bracketed dim
-  std::optional<size_t> worked_dim;  ///< the dim after `;` in a pattern without `->`
-  bool left_only = false;            ///< the pattern is written without `->`
-  Types guess;                       ///< the result type to continue with after a refusal
+  const ir::Op& op;
+  std::string name;  ///< of the op, as written
+  const std::vector<Operand>& operands;
+  const ir::Pattern& pattern;  ///< as written, or `completed`; of pointwise ops, the indices alone
+  ir::Pattern& completed;      ///< by complete() and conclude(), if it is inferred
+  bool unit_axes = false;      ///< the pattern has axes of size 1, so both sides may look equal
+  std::vector<Axis> unit_bracket = {};    ///< axes of size 1 at the start of its bracketed dim
+  std::optional<size_t> worked_dim = {};  ///< the dim after `;` in a pattern without `->`
+  bool left_only = false;                 ///< the pattern is written without `->`
+  Types guess = {};  ///< the result type to continue with after a refusal, if a rule gives it
+  bool value_only = false;  ///< the result has no gradient: no operand counts as having one
 
   const Type& type(size_t operand) const { return operands[operand].type; }
   bool is_zero(size_t operand) const { return operands[operand].number == 0.0; }
+  bool has_gradient(size_t operand) const {
+    return !value_only && operands[operand].has_gradient && is_float(type(operand).dtype);
+  }
   /// State of an operand. I of a value without gradient counts as R.
   State state(size_t operand, const Axis& axis) const;
   /// The axes that any operand mentions, sorted.
   std::vector<Axis> axes() const;
-  bool has_gradient() const;  ///< of any operand
-  void forget_gradients();    ///< for an op without gradient: I of an operand counts as R
-  const std::string& word(size_t operand) const;
+  bool has_gradient() const;                      ///< of any operand
+  void forget_gradients() { value_only = true; }  ///< I of an operand counts as R
+  std::string word(size_t operand) const;         ///< "the table", "the ids": what it is called
 };
 
 State state(const Shape& shape, const Axis& axis);
+/// The axes that any of the shapes mentions, sorted.
+std::vector<Axis> axes_of(const std::vector<const Shape*>& shapes);
 
 /// Refuses Max operands: no op but a collective accepts one (E0210).
 void refuse_max(const Application& app);

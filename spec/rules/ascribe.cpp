@@ -24,7 +24,7 @@ bool number_is(const Application& app, const Type& stated) {
 
 bool equal(const Application& app, const Type& stated, bool pattern) {
   const Type& actual = app.type(0);
-  if (!same_shape(app.program, actual, stated, app.operands[0].has_gradient)) return false;
+  if (!same_shape(app.program, actual, stated, app.has_gradient(0))) return false;
   return pattern || (actual.dtype == stated.dtype && same_names(actual, stated));
 }
 
@@ -36,7 +36,7 @@ Refusal not_equal(const Application& app, const Type& stated, bool pattern) {
       "the value is " + show(app.program, actual) +
       (pattern ? ", the pattern says `" + show(app.program, static_cast<const Shape&>(stated)) + "`"
                : ", not " + show(app.program, stated));
-  auto refusal = unequal(app.program, code, message, actual, stated, app.operands[0].has_gradient);
+  auto refusal = unequal(app.program, code, message, actual, stated, app.has_gradient(0));
   if (!refusal)
     return {.code = code,
             .message = message,

@@ -1,7 +1,6 @@
 #include "spec/rules/collective.h"
 
 #include <algorithm>
-#include <set>
 
 #include "spec/rules/fixes.h"
 #include "spec/rules/labels.h"
@@ -22,15 +21,6 @@ void append_rest(std::vector<Axis>& to, const std::vector<Axis>& list, size_t fr
 
 bool contains(const std::vector<Axis>& axes, const Axis& axis) {
   return std::find(axes.begin(), axes.end(), axis) != axes.end();
-}
-
-std::set<Axis> all_axes(const ir::Pattern& pattern) {
-  std::set<Axis> axes;
-  for (const Shape* shape : {&pattern.left[0], &pattern.right}) {
-    for (const Axis& axis : split_axes(*shape)) axes.insert(axis);
-    for (const auto& [axis, unused] : shape->marks) axes.insert(axis);
-  }
-  return axes;
 }
 
 }  // namespace
@@ -89,7 +79,7 @@ Moved moved(const Application& app) {
 }
 
 void need_bystanders(const Application& app, const std::vector<Axis>& acted) {
-  for (const Axis& axis : all_axes(app.pattern)) {
+  for (const Axis& axis : axes_of({&app.pattern.left[0], &app.pattern.right})) {
     const State was = before(app, axis), is = after(app, axis);
     if (was == is || contains(acted, axis)) continue;
     const bool dropped = was == State::U || was == State::Max;
@@ -112,9 +102,9 @@ void need_bystanders(const Application& app, const std::vector<Axis>& acted) {
   }
 }
 
-void need_action(const Application& app, const std::vector<Axis>& acted, const std::string& does) {
+void need_action(const Application& app, const std::vector<Axis>& acted, const char* does) {
   if (!acted.empty() || app.unit_axes) return;
-  not_its_work(app, {}, does + ": nothing changes here");
+  not_its_work(app, {}, std::string(does) + ": nothing changes here");
 }
 
 void no_sum(const Application& app, const Axis& axis) {
@@ -164,7 +154,7 @@ Types rule(Application& app, const ir::Collective& op) {
   static_cast<Shape&>(result) = app.pattern.right;
   result.dtype = app.type(0).dtype;
   if (auto refusal = check_type(result)) refuse(std::move(*refusal));
-  return {result};
+  return one(std::move(result));
 }
 
 }  // namespace shardproof::rules

@@ -19,7 +19,7 @@ Moved moved(const Application& app);
 void need_bystanders(const Application& app, const std::vector<Axis>& acted);
 
 /// Refuses an op that changes nothing (E0206), unless axes of size 1 were left out.
-void need_action(const Application& app, const std::vector<Axis>& acted, const std::string& does);
+void need_action(const Application& app, const std::vector<Axis>& acted, const char* does);
 
 /// E0206: reports what the op does.
 [[noreturn]] void not_its_work(const Application& app, const std::vector<Axis>& axes,

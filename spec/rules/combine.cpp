@@ -1,12 +1,12 @@
 #include "spec/rules/combine.h"
 
+#include <algorithm>
+
 #include "spec/rules/fixes.h"
 #include "spec/rules/words.h"
 
 namespace shardproof::rules {
 namespace {
-
-using Indices = std::vector<size_t>;
 
 /// `exp(p0 + p1) is not exp(p0) + exp(p1)`
 std::string not_additive(const Application& app, size_t operand, size_t count) {
@@ -75,13 +75,13 @@ Refusal counted_often(const Application& app, size_t summand, size_t other, cons
   return refusal;
 }
 
-Refusal two_unreduced(const Application& app, const Indices& both, const Axis& axis) {
+Refusal two_unreduced(const Application& app, size_t first, size_t second, const Axis& axis) {
   return {.code = "E0202",
           .message = app.name + " of two values that are unreduced over " + axis,
           .label = "(p0 + p1) * (q0 + q1) is not p0*q0 + p1*q1: the devices of " + axis +
                    " do not hold the mixed products",
-          .operand = both[1],
-          .fixes = {reduce_operand(app, both[1], {axis}), reduce_operand(app, both[0], {axis})},
+          .operand = second,
+          .fixes = {reduce_operand(app, second, {axis}), reduce_operand(app, first, {axis})},
           .axes = {axis}};
 }
 
@@ -121,64 +121,53 @@ Refusal mixed_with_invariant(const Application& app, size_t invariant, size_t ot
           .gradient_only = true};
 }
 
-struct Found {
-  Indices unreduced, split, invariant, copies;
-};
-
-Found sort_out(const Application& app, const Axis& axis, size_t count) {
-  Found found;
-  for (size_t i = 0; i < count; ++i) switch (app.state(i, axis)) {
-      case State::U:
-        found.unreduced.push_back(i);
-        break;
-      case State::S:
-        found.split.push_back(i);
-        break;
-      case State::I:
-        found.invariant.push_back(i);
-        break;
-      case State::R:
-        found.copies.push_back(i);
-        break;
-      case State::Max:
-        refuse(of_max(app, i));
-    }
-  return found;
-}
-
-/// The state of the result if some operand is U on the axis. Throws Refused if there is none.
+/// The state of the result if operand `first` is U on the axis. Throws Refused if there is none.
 State with_unreduced(const Application& app, const Axis& axis, const std::vector<Role>& roles,
-                     const Found& found) {
-  for (size_t i : found.unreduced) {
+                     const std::vector<State>& states, size_t first) {
+  const auto found = [&](State state, size_t from) {
+    return static_cast<size_t>(
+        std::find(states.begin() + static_cast<std::ptrdiff_t>(from), states.end(), state) -
+        states.begin());
+  };
+  for (size_t i = first; i < roles.size(); ++i) {
+    if (states[i] != State::U) continue;
     if (roles[i] == Role::argument) refuse(nonlinear_of_unreduced(app, i, axis, roles.size()));
     if (roles[i] == Role::divisor) refuse(divided_by_unreduced(app, i, axis));
   }
-  const size_t first = found.unreduced.front();
   for (size_t i = 0; i < roles.size(); ++i)
-    if (roles[i] == Role::term && app.state(i, axis) != State::U && !app.is_zero(i))
+    if (roles[i] == Role::term && states[i] != State::U && !app.is_zero(i))
       refuse(counted_often(app, first, i, axis));
-  if (roles[first] == Role::factor && found.unreduced.size() > 1)
-    refuse(two_unreduced(app, found.unreduced, axis));
-  if (!found.split.empty()) refuse(unreduced_with_split(app, first, found.split.front(), axis));
-  if (!found.invariant.empty())
-    refuse(mixed_with_invariant(app, found.invariant.front(), first, axis));
+  const size_t second = found(State::U, first + 1), split = found(State::S, 0),
+               invariant = found(State::I, 0);
+  if (roles[first] == Role::factor && second < roles.size())
+    refuse(two_unreduced(app, first, second, axis));
+  if (split < roles.size()) refuse(unreduced_with_split(app, first, split, axis));
+  if (invariant < roles.size()) refuse(mixed_with_invariant(app, invariant, first, axis));
   return State::U;
 }
 
 }  // namespace
 
 State combine(const Application& app, const Axis& axis, const std::vector<Role>& roles) {
-  const Found found = sort_out(app, axis, roles.size());
-  if (!found.unreduced.empty()) return with_unreduced(app, axis, roles, found);
-  if (!found.split.empty()) {
-    if (!found.invariant.empty())
-      refuse(mixed_with_invariant(app, found.invariant.front(), found.split.front(), axis));
+  std::vector<State> states;
+  states.reserve(roles.size());
+  for (size_t i = 0; i < roles.size(); ++i) {
+    states.push_back(app.state(i, axis));
+    if (states[i] == State::Max) refuse(of_max(app, i));
+  }
+  const auto first = [&](State state) {
+    return static_cast<size_t>(std::find(states.begin(), states.end(), state) - states.begin());
+  };
+  const size_t unreduced = first(State::U), split = first(State::S), invariant = first(State::I);
+  if (unreduced < roles.size()) return with_unreduced(app, axis, roles, states, unreduced);
+  if (split < roles.size()) {
+    if (invariant < roles.size()) refuse(mixed_with_invariant(app, invariant, split, axis));
     return State::S;
   }
-  if (found.invariant.empty()) return State::R;
-  for (size_t i : found.copies)
-    if (app.operands[i].has_gradient)
-      refuse(mixed_with_invariant(app, found.invariant.front(), i, axis));
+  if (invariant == roles.size()) return State::R;
+  for (size_t i = 0; i < roles.size(); ++i)
+    if (states[i] == State::R && app.has_gradient(i))
+      refuse(mixed_with_invariant(app, invariant, i, axis));
   return State::I;
 }
 

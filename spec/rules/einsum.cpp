@@ -8,7 +8,7 @@ namespace shardproof::rules {
 Types rule(Application& app, const ir::Einsum& op) {
   const std::vector<Role> roles(app.operands.size(), Role::factor);
   const Shape result = contract(app, roles);
-  return {conclude(app, result, op.to.value_or(common_dtype(app)), app.has_gradient())};
+  return one(conclude(app, result, op.to.value_or(common_dtype(app)), app.has_gradient()));
 }
 
 }  // namespace shardproof::rules

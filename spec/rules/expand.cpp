@@ -7,7 +7,7 @@ namespace shardproof::rules {
 
 Types rule(Application& app, const ir::Expand&) {
   const Shape result = contract(app, {Role::factor});
-  return {conclude(app, result, app.type(0).dtype, app.has_gradient())};
+  return one(conclude(app, result, app.type(0).dtype, app.has_gradient()));
 }
 
 }  // namespace shardproof::rules

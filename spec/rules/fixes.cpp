@@ -107,8 +107,7 @@ FixHint around(const Application& app, size_t operand, FixHint hint, const Shape
   ir::Pattern pattern = app.pattern;
   if (pattern.inferred || operand >= pattern.left.size()) return hint;
   Shape& left = pattern.left[operand];
-  if (!same_shape(app.program, left, app.type(operand), app.operands[operand].has_gradient))
-    return hint;
+  if (!same_shape(app.program, left, app.type(operand), app.has_gradient(operand))) return hint;
   for (size_t i = 0; i < left.dims.size(); ++i) left.dims[i].axes = to.dims[i].axes;
   left.marks = to.marks;
   hint.pattern = pattern_text(app, pattern);
@@ -168,7 +167,7 @@ std::vector<FixHint> instead(const Application& app, size_t operand, const Shape
                .operand = operand,
                .text = "$",
                .message = "remove the " + app.name};
-  if (same_shape(app.program, from, to, app.operands[operand].has_gradient)) return {hint};
+  if (same_shape(app.program, from, to, app.has_gradient(operand))) return {hint};
   if (const auto choice = choose(from, to)) {
     if (choice->name == app.name) return {};
     hint.text = wrap(app.program, *choice, from, to).text;

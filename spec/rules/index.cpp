@@ -29,7 +29,7 @@ Types rule(Application& app, const ir::Index&) {
   const Split& indexed = app.pattern.left[0].dims.at(app.pattern.left_bracket.value_or(0));
   if (!indexed.axes.empty()) refuse(into_split(app, indexed));
   const Shape result = contract(app, {Role::factor, Role::argument});
-  return {conclude(app, result, app.type(0).dtype, app.operands[0].has_gradient)};
+  return one(conclude(app, result, app.type(0).dtype, app.has_gradient(0)));
 }
 
 }  // namespace shardproof::rules

@@ -8,7 +8,7 @@ namespace shardproof::rules {
 
 Types rule(Application& app, const ir::IndexAdd&) {
   const Shape result = contract(app, {Role::argument, Role::factor});
-  return {conclude(app, result, app.type(1).dtype, app.operands[1].has_gradient)};
+  return one(conclude(app, result, app.type(1).dtype, app.has_gradient(1)));
 }
 
 }  // namespace shardproof::rules

@@ -7,7 +7,7 @@ namespace shardproof::rules {
 
 Types rule(Application& app, const ir::IndexUnreduced&) {
   const Shape result = contract(app, {Role::factor, Role::argument});
-  return {conclude(app, result, app.type(0).dtype, app.operands[0].has_gradient)};
+  return one(conclude(app, result, app.type(0).dtype, app.has_gradient(0)));
 }
 
 }  // namespace shardproof::rules

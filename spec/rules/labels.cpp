@@ -1,7 +1,6 @@
 #include "spec/rules/labels.h"
 
 #include <algorithm>
-#include <map>
 
 #include "spec/elaborate/names.h"
 #include "spec/rules/fixes.h"
@@ -11,12 +10,12 @@ namespace shardproof::rules {
 
 std::vector<Label> labels(const Application& app, size_t operand) {
   std::vector<Label> result;
-  const std::vector<ir::Position>& positions = app.indices.left.at(operand);
+  const std::vector<ir::Position>& positions = app.pattern.indices.left.at(operand);
+  result.reserve(positions.size());
   for (size_t i = 0; i < positions.size(); ++i) {
-    const auto leading = elaborate::leading(app.program, app.indices, positions[i]);
+    const auto leading = elaborate::leading(app.program, app.pattern.indices, positions[i]);
     for (ir::IndexId id : positions[i])
-      result.push_back(
-          {id, id == leading ? app.type(operand).dims.at(i).axes : std::vector<Axis>{}});
+      result.push_back({id, id == leading ? app.type(operand).dims.at(i).axes : unsplit});
   }
   return result;
 }
@@ -28,13 +27,13 @@ const Label* find(const std::vector<Label>& labels, ir::IndexId id) {
 }
 
 bool on_the_right(const Application& app, ir::IndexId id) {
-  for (const ir::Position& position : app.indices.right)
+  for (const ir::Position& position : app.pattern.indices.right)
     if (std::count(position.begin(), position.end(), id)) return true;
   return false;
 }
 
 Dim shown(const Application& app, ir::IndexId id) {
-  Name name = app.indices.all.at(id).name;
+  Name name = app.pattern.indices.all.at(id).name;
   std::erase_if(name, [](char c) { return c == '[' || c == ']' || c == '\''; });
   return Dim{{name}};
 }
@@ -54,38 +53,45 @@ static Refusal not_leading(const Application& app, const Dim& group, ir::IndexId
 }
 
 std::optional<Refusal> axis_twice(const ir::Program& program, const Shape& shape) {
-  std::map<Axis, Split> seen;
+  std::vector<std::pair<const Axis*, const Dim*>> seen;
+  const auto dim_of = [&](const Axis& axis) -> const Dim* {
+    for (const auto& [other, dim] : seen)
+      if (*other == axis) return dim;
+    return nullptr;
+  };
   for (const Split& split : shape.dims)
-    for (const Axis& axis : split.axes)
-      if (auto [first, added] = seen.emplace(axis, split); !added)
+    for (const Axis& axis : split.axes) {
+      if (const Dim* first = dim_of(axis))
         return Refusal{.code = "E0209",
-                       .message = axis + " splits both " + show(program, first->second.dim) +
-                                  " and " + show(program, split.dim),
+                       .message = axis + " splits both " + show(program, *first) + " and " +
+                                  show(program, split.dim),
                        .label = "each device of " + axis +
                                 " would hold one diagonal block only: no device holds the "
                                 "others",
                        .axes = {axis}};
+      seen.emplace_back(&axis, &split.dim);
+    }
   for (const auto& [axis, mark] : shape.marks)
-    if (auto split = seen.find(axis); split != seen.end())
+    if (const Dim* split = dim_of(axis))
       return Refusal{.code = "E0209",
-                     .message = axis + " splits " + show(program, split->second.dim) +
-                                " and is marked " + to_string(Marks{{axis, mark}}),
+                     .message = axis + " splits " + show(program, *split) + " and is marked " +
+                                to_string(Marks{{axis, mark}}),
                      .label = "what a device of " + axis + " holds is one part or one " +
                               (mark == Mark::U ? "summand" : "copy") + ", not both",
                      .axes = {axis}};
   return {};
 }
 
-Shape place(const Application& app, const std::function<std::vector<Axis>(ir::IndexId)>& axes_of) {
+Shape place(const Application& app, const AxesOf& axes_of) {
   Shape result = app.pattern.right;
   result.marks.clear();
   for (size_t i = 0; i < result.dims.size(); ++i) {
-    const ir::Position& position = app.indices.right.at(i);
-    const auto leading = elaborate::leading(app.program, app.indices, position);
+    const ir::Position& position = app.pattern.indices.right.at(i);
+    const auto leading = elaborate::leading(app.program, app.pattern.indices, position);
     for (ir::IndexId id : position) {
-      std::vector<Axis> axes = axes_of(id);
+      const std::vector<Axis>& axes = axes_of(id);
       if (id == leading)
-        result.dims[i].axes = std::move(axes);
+        result.dims[i].axes = axes;
       else if (!axes.empty())
         refuse(not_leading(app, result.dims[i].dim, id, axes));
     }
@@ -99,9 +105,9 @@ Shape place(const Application& app, const std::function<std::vector<Axis>(ir::In
 
 Shape like_operand(const Application& app) {
   const std::vector<Label> known = labels(app, 0);
-  return place(app, [&](ir::IndexId id) {
+  return place(app, [&](ir::IndexId id) -> const std::vector<Axis>& {
     const Label* label = find(known, id);
-    return label ? label->axes : std::vector<Axis>{};
+    return label ? label->axes : unsplit;
   });
 }
 

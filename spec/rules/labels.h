@@ -8,8 +8,9 @@ namespace shardproof::rules {
 
 struct Label {
   ir::IndexId id;
-  std::vector<Axis> axes;
+  const std::vector<Axis>& axes;  ///< of the operand's type, or `unsplit`
 };
+inline const std::vector<Axis> unsplit;
 
 /// The indices of an operand in order. The axes of a position split its leading index.
 std::vector<Label> labels(const Application& app, size_t operand);
@@ -21,7 +22,8 @@ Dim shown(const Application& app, ir::IndexId id);
 
 /// The right side with the axes of its indices. E0212 if a split index is not the first of its
 /// position; E0209 if an axis would be used twice.
-Shape place(const Application& app, const std::function<std::vector<Axis>(ir::IndexId)>& axes_of);
+using AxesOf = std::function<const std::vector<Axis>&(ir::IndexId)>;
+Shape place(const Application& app, const AxesOf& axes_of);
 
 /// The right side: positions that operand 0 also has are split as there, the others are whole.
 Shape like_operand(const Application& app);

@@ -15,14 +15,14 @@ Types rule(Application& app, const ir::Roll&) {
   need_copy(app, 1, "by=");
   Shape result = app.pattern.left[0];
   result.marks = combine(app, {Role::factor});
-  return {conclude(app, result, app.type(0).dtype, app.operands[0].has_gradient)};
+  return one(conclude(app, result, app.type(0).dtype, app.has_gradient(0)));
 }
 
 Types rule(Application& app, const ir::Rev&) {
   need_whole(app, 0, app.pattern.left[0].dims.at(app.pattern.left_bracket.value_or(0)), "E0208");
   Shape result = app.pattern.left[0];
   result.marks = combine(app, {Role::factor});
-  return {conclude(app, result, app.type(0).dtype, app.operands[0].has_gradient)};
+  return one(conclude(app, result, app.type(0).dtype, app.has_gradient(0)));
 }
 
 Types rule(Application& app, const ir::Ordered& op) {
@@ -31,14 +31,15 @@ Types rule(Application& app, const ir::Ordered& op) {
   need_whole(app, 0, app.pattern.left[0].dims.at(op.dim), "E0208");
   Shape result = app.pattern.left[0];
   result.marks = combine(app, {integers ? Role::argument : Role::factor});  // cumsum is linear
-  return {conclude(app, result, integers ? Dtype::i32 : app.type(0).dtype, app.has_gradient())};
+  return one(conclude(app, result, integers ? Dtype::i32 : app.type(0).dtype, app.has_gradient()));
 }
 
 /// The right side of an op that drops whole dims or creates new dims from them.
 static Shape along_whole_dims(Application& app, const std::vector<std::string>& advices) {
-  const std::vector<ir::Position>& positions = app.indices.left[0];
+  const std::vector<ir::Position>& positions = app.pattern.indices.left[0];
   for (size_t i = 0; i < positions.size(); ++i)
-    if (!std::count(app.indices.right.begin(), app.indices.right.end(), positions[i]))
+    if (!std::count(app.pattern.indices.right.begin(), app.pattern.indices.right.end(),
+                    positions[i]))
       need_whole(app, 0, app.pattern.left[0].dims[i], "E0208", advices);
   Shape result = like_operand(app);
   result.marks = combine(app, {Role::argument});
@@ -49,7 +50,7 @@ Types rule(Application& app, const ir::Argmax&) {
   app.forget_gradients();
   const Shape result = along_whole_dims(
       app, {"max over a split dim is {Max}: all_reduce it, and compare with the result"});
-  return {conclude(app, result, Dtype::i32, false)};
+  return one(conclude(app, result, Dtype::i32, false));
 }
 
 Types rule(Application& app, const ir::TopK&) {

@@ -1,7 +1,6 @@
 #include "spec/rules/pattern.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "spec/rules/fixes.h"
@@ -91,7 +90,7 @@ std::vector<FixHint> corrections(const Application& app, size_t operand) {
   for (size_t each = operand; each < pattern.left.size() && each < app.operands.size(); ++each) {
     Shape& left = pattern.left[each];
     const Type& type = app.type(each);
-    if (each != operand && (same_shape(app.program, type, left, app.operands[each].has_gradient) ||
+    if (each != operand && (same_shape(app.program, type, left, app.has_gradient(each)) ||
                             !same_dims(app.program, type, left)))
       continue;
     others += each != operand;
@@ -119,7 +118,7 @@ std::vector<FixHint> corrections(const Application& app, size_t operand) {
 void need_left(const Application& app, size_t operand) {
   const Shape& left = app.pattern.left[operand];
   const Type& type = app.type(operand);
-  const bool gradient = app.operands[operand].has_gradient;
+  const bool gradient = app.has_gradient(operand);
   if (same_shape(app.program, type, left, gradient)) return;
   const bool dims = same_dims(app.program, type, left);
   const Marks actual = visible_marks(type, gradient), stated = visible_marks(left, gradient);
@@ -161,12 +160,11 @@ bool same_shape(const ir::Program& program, const Shape& a, const Shape& b, bool
 }
 
 void complete(Application& app) {
-  ir::Pattern& pattern = app.pattern;
+  const ir::Pattern& pattern = app.pattern;
   const size_t count = std::min(pattern.left.size(), app.operands.size());
   const bool infers = pattern.inferred || pattern.left_inferred;
-  for (size_t i = 0; i < count && infers; ++i) infer_left(pattern.left[i], app.type(i));
-  if (pattern.inferred) infer_right(pattern);
-  for (Type& guess : app.guess) static_cast<Shape&>(guess) = pattern.right;
+  for (size_t i = 0; i < count && infers; ++i) infer_left(app.completed.left[i], app.type(i));
+  if (pattern.inferred) infer_right(app.completed);
   for (size_t i = 0; i < count && !infers; ++i) need_left(app, i);
 }
 
@@ -183,20 +181,15 @@ std::optional<Refusal> unequal(const ir::Program& program, const std::string& co
                   .message = message,
                   .label = difference(program, actual, stated),
                   .gradient_only = same_shape(program, actual, stated, false)};
-  std::set<Axis> axes;
-  for (const Shape* shape : {&actual, &stated}) {
-    for (const Axis& axis : split_axes(*shape)) axes.insert(axis);
-    for (const auto& [axis, unused] : shape->marks) axes.insert(axis);
-  }
-  for (const Axis& axis : axes)
+  for (const Axis& axis : axes_of({&actual, &stated}))
     if (state(actual, axis) != state(stated, axis)) refusal.axes.push_back(axis);
   if (const auto hint = conversion(program, actual, stated)) refusal.fixes.push_back(*hint);
   return refusal;
 }
 
 Type conclude(Application& app, const Shape& computed, Dtype dtype, bool gradient) {
-  Shape& right = app.pattern.right;
-  if (app.pattern.inferred) right = computed;
+  const Shape& right = app.pattern.right;
+  if (app.pattern.inferred) app.completed.right = computed;
   if (same_shape(app.program, computed, right, gradient)) {
     Type type;
     static_cast<Shape&>(type) = right;

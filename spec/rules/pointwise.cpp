@@ -32,15 +32,14 @@ void guess(Application& app, size_t all, const std::vector<Role>& roles, Dtype d
 }
 
 Types pointwise(Application& app, const std::vector<Role>& roles, Dtype dtype) {
-  if (app.operands.size() < roles.size()) return app.guess;
   const size_t all = widest(app, roles.size());
   guess(app, all, roles, dtype);
-  std::vector<Shape> shapes;
-  for (size_t i = 0; i < roles.size(); ++i) shapes.push_back(app.type(i));
-  app.indices = elaborate::whole_positions(app.program, shapes, app.type(all));
+  std::vector<const Shape*> shapes;
+  for (size_t i = 0; i < roles.size(); ++i) shapes.push_back(&app.type(i));
+  app.completed.indices = elaborate::whole_positions(app.program, shapes, app.type(all));
   for (size_t i = 0; i < roles.size(); ++i) {
-    for (const ir::Position& position : app.indices.left[i])
-      if (!std::count(app.indices.right.begin(), app.indices.right.end(), position))
+    for (const ir::Position& position : app.pattern.indices.left[i])
+      if (!std::count(app.pattern.indices.right.begin(), app.pattern.indices.right.end(), position))
         refuse({.code = "E0305",
                 .message = app.name +
                            ": no operand has all dims: " + show(app.program, app.type(i)) +
@@ -52,7 +51,7 @@ Types pointwise(Application& app, const std::vector<Role>& roles, Dtype dtype) {
   Type result = app.type(all);
   result.dtype = dtype;
   result.marks = combine(app, roles);
-  return {result};
+  return one(std::move(result));
 }
 
 std::vector<Role> roles(ir::UnaryFn fn) {
@@ -75,6 +74,8 @@ std::vector<Role> roles(ir::BinaryFn fn) {
   throw std::logic_error("no such function of two operands");
 }
 
+std::vector<Role> roles(const ir::Where&) { return {Role::argument, Role::term, Role::term}; }
+
 }  // namespace
 
 Types rule(Application& app, const ir::Unary& op) {
@@ -87,11 +88,23 @@ Types rule(Application& app, const ir::Binary& op) {
   return pointwise(app, roles(op.fn), dtype);
 }
 
-Types rule(Application& app, const ir::Where&) {
+Types rule(Application& app, const ir::Where& op) {
   Dtype dtype = Dtype::number;
   for (size_t i = 1; i < app.operands.size(); ++i)
     if (dtype == Dtype::number) dtype = app.type(i).dtype;
-  return pointwise(app, {Role::argument, Role::term, Role::term}, dtype);
+  return pointwise(app, roles(op), dtype);
 }
 
 }  // namespace shardproof::rules
+
+namespace shardproof {
+
+bool needs_reduced(const ir::Op& op, size_t operand) {
+  std::vector<rules::Role> roles;
+  if (auto* unary = std::get_if<ir::Unary>(&op)) roles = rules::roles(unary->fn);
+  if (auto* binary = std::get_if<ir::Binary>(&op)) roles = rules::roles(binary->fn);
+  if (auto* where = std::get_if<ir::Where>(&op)) roles = rules::roles(*where);
+  return operand < roles.size() && !rules::linear(roles[operand]);
+}
+
+}  // namespace shardproof

@@ -19,7 +19,7 @@ Types rule(Application& app, const ir::Ppermute&) {
                      ": there are no blocks to pass on; roll rotates a whole dim",
             .operand = 0});
   need_copy(app, 1, "by=");
-  return {conclude(app, app.pattern.left[0], app.type(0).dtype, app.operands[0].has_gradient)};
+  return one(conclude(app, app.pattern.left[0], app.type(0).dtype, app.has_gradient(0)));
 }
 
 }  // namespace shardproof::rules

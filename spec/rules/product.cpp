@@ -57,7 +57,7 @@ void need_single_use(const Application& app, const std::vector<Carrier>& found) 
 
 /// A library function may not contract a split dim that its signature names.
 void need_whole_in_library(const Application& app, const Carrier& carrier, Mark mark) {
-  const std::vector<ir::Position>& positions = app.indices.left[carrier.operand];
+  const std::vector<ir::Position>& positions = app.pattern.indices.left[carrier.operand];
   for (size_t i = 0; i < positions.size(); ++i) {
     const Dim& dim = app.pattern.left[carrier.operand].dims[i].dim;
     const bool named = std::count(app.pattern.whole.begin(), app.pattern.whole.end(), dim) > 0;
@@ -68,21 +68,22 @@ void need_whole_in_library(const Application& app, const Carrier& carrier, Mark 
 }
 
 /// The axes written on a new index. Each operand must be a copy on them.
-std::vector<Axis> created_axes(const Application& app, ir::IndexId id, size_t operands) {
-  for (size_t i = 0; i < app.indices.right.size(); ++i) {
-    if (elaborate::leading(app.program, app.indices, app.indices.right[i]) != id) continue;
+const std::vector<Axis>& created_axes(const Application& app, ir::IndexId id, size_t operands) {
+  for (size_t i = 0; i < app.pattern.indices.right.size(); ++i) {
+    if (elaborate::leading(app.program, app.pattern.indices, app.pattern.indices.right[i]) != id)
+      continue;
     for (const Axis& axis : app.pattern.right.dims.at(i).axes)
       for (size_t operand = 0; operand < operands; ++operand)
         need_copy_to_split(app, operand, axis);
     return app.pattern.right.dims[i].axes;
   }
-  return {};
+  return unsplit;
 }
 
 }  // namespace
 
 Shape contract(const Application& app, const std::vector<Role>& roles, Mark contracted) {
-  const size_t operands = std::min(roles.size(), app.indices.left.size());
+  const size_t operands = std::min(roles.size(), app.pattern.indices.left.size());
   const std::vector<Carrier> found = carriers(app, operands);
   need_single_use(app, found);
   Marks marks = combine(app, roles);
@@ -91,12 +92,12 @@ Shape contract(const Application& app, const std::vector<Role>& roles, Mark cont
     need_whole_in_library(app, carrier, contracted);
     for (const Axis& axis : carrier.label.axes) marks[axis] = contracted;
   }
-  Shape result = place(app, [&](ir::IndexId id) {
+  Shape result = place(app, [&](ir::IndexId id) -> const std::vector<Axis>& {
     for (const Carrier& carrier : found)
       if (carrier.label.id == id) return carrier.label.axes;
     return created_axes(app, id, operands);
   });
-  result.marks = marks;
+  result.marks = std::move(marks);
   return result;
 }
 

@@ -16,7 +16,7 @@ Types rule(Application& app, const ir::Read&) {
   need_copy(app, 1, "at=");
   Shape result = like_operand(app);
   result.marks = combine(app, {Role::factor});
-  return {conclude(app, result, app.type(0).dtype, app.operands[0].has_gradient)};
+  return one(conclude(app, result, app.type(0).dtype, app.has_gradient(0)));
 }
 
 Types rule(Application& app, const ir::Entry& op) {
@@ -26,7 +26,7 @@ Types rule(Application& app, const ir::Entry& op) {
   if (const Split* split = find(app.type(0), op.dim)) need_whole(app, 0, *split, "E0211");
   need_copy(app, 1, "the index");
   result.marks = combine(app, {Role::factor});
-  return {result};
+  return one(std::move(result));
 }
 
 }  // namespace shardproof::rules

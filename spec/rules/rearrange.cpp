@@ -43,7 +43,7 @@ void same_places(const Application& app, const Shape& computed) {
 Types rule(Application& app, const ir::Rearrange&) {
   const Shape result = contract(app, {Role::factor});
   if (!app.pattern.inferred) same_places(app, result);
-  return {conclude(app, result, app.type(0).dtype, app.has_gradient())};
+  return one(conclude(app, result, app.type(0).dtype, app.has_gradient()));
 }
 
 }  // namespace shardproof::rules

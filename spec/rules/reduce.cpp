@@ -15,7 +15,7 @@ Types rule(Application& app, const ir::Reduce& op) {
                    {"write -max(-x), and negate after the all_reduce of {Max}"});
   const Shape result =
       contract(app, {sum ? Role::factor : Role::argument}, sum ? Mark::U : Mark::Max);
-  return {conclude(app, result, op.to.value_or(app.type(0).dtype), app.has_gradient())};
+  return one(conclude(app, result, op.to.value_or(app.type(0).dtype), app.has_gradient()));
 }
 
 }  // namespace shardproof::rules

@@ -66,31 +66,21 @@ ir::Op stripped(const ir::Program& program, ir::Op op) {
   return op;
 }
 
+std::vector<Operand> stripped(const ir::Program& program, std::vector<Operand> operands) {
+  for (Operand& operand : operands) strip(program, operand.type);
+  return operands;
+}
+
 /// A symbol such as `+` is quoted, so that it stands out in a sentence.
 std::string quoted(const std::string& name) {
   return std::isalpha(static_cast<unsigned char>(name[0])) ? name : "`" + name + "`";
 }
 
-std::vector<std::string> words_of(const ir::Op& op, size_t count) {
-  if (std::holds_alternative<ir::Binary>(op)) return {"the left operand", "the right operand"};
-  if (std::holds_alternative<ir::Where>(op))
-    return {"the condition", "the first choice", "the second choice"};
-  if (std::holds_alternative<ir::Index>(op) || std::holds_alternative<ir::IndexUnreduced>(op))
-    return {"the table", "the index"};
-  if (std::holds_alternative<ir::IndexAdd>(op)) return {"the index", "what is added"};
-  if (std::holds_alternative<ir::Write>(op)) return {"the tensor", "what is written", "at="};
-  std::vector<std::string> words;
-  const ir::Pattern* pattern = ir::pattern_of(op);
-  const size_t tensors = pattern ? pattern->left.size() : count;
-  for (size_t i = 0; tensors > 1 && i < tensors; ++i)
-    words.push_back("operand " + std::to_string(i + 1));
-  return words;
-}
-
-/// A result with the right dtype, from the pattern or the first operand, to continue after an
-/// error.
+/// A result with the right dtype, from the rule, the pattern or the first operand, to continue
+/// after an error.
 Types first_guess(const Application& app, const ir::Op& op) {
-  if (!ir::pattern_of(op)) return app.operands.empty() ? Types{Type{}} : Types{app.type(0)};
+  if (!app.guess.empty()) return app.guess;
+  if (!ir::pattern_of(op)) return {app.operands.empty() ? Type{} : app.type(0)};
   Type guess;
   static_cast<Shape&>(guess) = app.pattern.right;
   guess.dtype = rules::common_dtype(app);
@@ -147,50 +137,42 @@ size_t operands_of(const ir::Op& op) {
 
 RuleResult apply_rule(const ir::Program& program, const ir::Op& op,
                       const std::vector<Operand>& operands) {
-  Application app{.program = program,
-                  .name = quoted(ir::name_of(op)),
-                  .words = words_of(op, operands.size()),
-                  .operands = operands,
-                  .pattern = {},
-                  .indices = {},
-                  .unit_bracket = {},
-                  .worked_dim = {},
-                  .guess = {}};
-  for (Operand& operand : app.operands) {
-    strip(program, operand.type);
-    operand.has_gradient = operand.has_gradient && is_float(operand.type.dtype);
-  }
   RuleResult result;
   if (operands.size() < operands_of(op)) return result;
-  const ir::Op seen = stripped(program, op);
-  if (const ir::Pattern* pattern = ir::pattern_of(op)) {
-    if (pattern->indices.left.size() != pattern->left.size())
-      throw std::logic_error("a pattern without indices: elaborate() was not called");
-    app.pattern = *pattern;
-    app.indices = pattern->indices;
-    app.unit_axes =
-        strip(program, app.pattern) || (pattern->left_inferred && has_unit_axes(program));
+  const ir::Pattern* pattern = ir::pattern_of(op);
+  if (pattern && pattern->indices.left.size() != pattern->left.size())
+    throw std::logic_error("a pattern without indices: elaborate() was not called");
+  const bool units = has_unit_axes(program);
+  const bool as_written = pattern && !units && !pattern->inferred && !pattern->left_inferred;
+  if (pattern && !as_written) result.completed = *pattern;
+  const std::vector<Operand> wide = units ? stripped(program, operands) : std::vector<Operand>();
+  Application app{.program = program,
+                  .op = op,
+                  .name = quoted(ir::name_of(op)),
+                  .operands = units ? wide : operands,
+                  .pattern = as_written ? *pattern : result.completed,
+                  .completed = result.completed};
+  if (pattern && units) {
+    app.unit_axes = strip(program, app.completed) || pattern->left_inferred;
     app.unit_bracket = unit_bracket(program, *pattern);
-    app.left_only = std::holds_alternative<ir::Roll>(op) || std::holds_alternative<ir::Rev>(op);
-    if (const auto* ordered = std::get_if<ir::Ordered>(&op)) app.worked_dim = ordered->dim;
   }
-  app.guess = first_guess(app, op);
+  app.left_only = std::holds_alternative<ir::Roll>(op) || std::holds_alternative<ir::Rev>(op);
+  if (const auto* ordered = std::get_if<ir::Ordered>(&op)) app.worked_dim = ordered->dim;
   try {
-    if (ir::pattern_of(op)) rules::complete(app);
-    result.types = dispatch(app, seen);
+    if (pattern) rules::complete(app);
+    result.types = units ? dispatch(app, stripped(program, op)) : dispatch(app, op);
   } catch (rules::Refused& refused) {
     std::vector<FixHint>& fixes = refused.refusal.fixes;
     std::stable_sort(fixes.begin(), fixes.end(),
                      [](const FixHint& a, const FixHint& b) { return a.cost < b.cost; });
-    result.types = app.guess;
+    result.types = first_guess(app, op);
     result.refusal = std::move(refused.refusal);
   }
-  result.completed = std::move(app.pattern);
   return result;
 }
 
 std::optional<Refusal> check_type(const Type& type) {
-  const ir::Program none;
+  static const ir::Program none;
   if (auto refusal = rules::axis_twice(none, type)) return refusal;
   bool sum = false, maximum = false;
   std::vector<Axis> axes;
@@ -212,8 +194,7 @@ Type without_unit_axes(const ir::Program& program, Type type) {
 }
 
 bool same_type(const ir::Program& program, const Type& a, const Type& b) {
-  const Type x = without_unit_axes(program, a), y = without_unit_axes(program, b);
-  return x == y;
+  return a == b || without_unit_axes(program, a) == without_unit_axes(program, b);
 }
 
 }  // namespace shardproof

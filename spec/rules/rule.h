@@ -53,14 +53,16 @@ struct RuleResult {
   std::vector<Type>
       types;  ///< one per result; after a refusal the stated type or a guess, to continue with
   std::optional<Refusal> refusal;  ///< the first one
-  ir::Pattern
-      completed;  ///< the op's pattern with inferred axes and marks filled in (ops with a pattern)
+  ir::Pattern completed;           ///< an inferred pattern with its axes and marks filled in
 };
 
 /// Applies the rule of one op; loops and calls have none. Also compares operand patterns and stated
 /// results (E0301, E0302, E0214, E0306). Never throws for a resolved program.
 RuleResult apply_rule(const ir::Program& program, const ir::Op& op,
                       const std::vector<Operand>& operands);
+
+/// Whether a pointwise op is not linear in this operand: its rule refuses an unreduced one.
+bool needs_reduced(const ir::Op& op, size_t operand);
 
 /// Checks that a written type is well formed: an axis occurs once, U and Max are not mixed, and a
 /// split axis has no mark.

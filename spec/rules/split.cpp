@@ -15,8 +15,8 @@ Shape aligned(const Application& app, size_t operand, size_t other) {
   Shape shape = app.type(operand);
   const std::vector<Label> model = labels(app, other);
   for (size_t i = 0; i < shape.dims.size(); ++i) {
-    const auto leading =
-        elaborate::leading(app.program, app.indices, app.indices.left.at(operand).at(i));
+    const auto leading = elaborate::leading(app.program, app.pattern.indices,
+                                            app.pattern.indices.left.at(operand).at(i));
     if (const Label* label = leading ? find(model, *leading) : nullptr)
       shape.dims[i].axes = label->axes;
   }
@@ -30,7 +30,7 @@ Refusal split_differently(const Application& app, size_t operand, size_t other, 
   auto axes = [&](size_t i) {
     const std::vector<Label> own = labels(app, i);
     const Label* label = find(own, id);
-    return label ? label->axes : std::vector<Axis>{};
+    return label ? label->axes : unsplit;
   };
   const Dim dim = shown(app, id);
   auto says = [&](size_t i) {

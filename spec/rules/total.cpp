@@ -57,7 +57,7 @@ Types rule(Application& app, const ir::Total& op) {
     if (state == State::U) result.marks[axis] = Mark::U;
     if (state == State::I) result.marks[axis] = Mark::I;
   }
-  return {result};
+  return one(std::move(result));
 }
 
 }  // namespace shardproof::rules

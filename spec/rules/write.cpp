@@ -15,9 +15,10 @@ Types rule(Application& app, const ir::Write&) {
   const Split& written = x.dims.at(app.pattern.left_bracket.value_or(0));
   need_whole(app, 0, written, "E0211");
   const std::vector<Label> whole = labels(app, 0);
-  const std::vector<ir::Position>& part = app.indices.left[1];
+  const std::vector<ir::Position>& part = app.pattern.indices.left[1];
   for (size_t i = 0; i < part.size(); ++i)
-    if (!std::count(app.indices.left[0].begin(), app.indices.left[0].end(), part[i]))
+    if (!std::count(app.pattern.indices.left[0].begin(), app.pattern.indices.left[0].end(),
+                    part[i]))
       need_whole(app, 1, y.dims[i], "E0211");
   for (const Label& label : labels(app, 1))
     if (const Label* same = find(whole, label.id); same && same->axes != label.axes)
@@ -25,8 +26,8 @@ Types rule(Application& app, const ir::Write&) {
   need_copy(app, 2, "at=");
   Shape result = x;
   result.marks = combine(app, {Role::term, Role::term});
-  const bool gradient = app.operands[0].has_gradient || app.operands[1].has_gradient;
-  return {conclude(app, result, app.type(0).dtype, gradient)};
+  const bool gradient = app.has_gradient(0) || app.has_gradient(1);
+  return one(conclude(app, result, app.type(0).dtype, gradient));
 }
 
 }  // namespace shardproof::rules
