@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+#include <utility>
 
 #include "spec/cost/cost.h"
 #include "spec/ir/walk.h"
@@ -28,9 +28,12 @@ struct Deferred {
 class Notes {
  public:
   Notes(const ir::Program& program, size_t function, const std::vector<Type>& types)
-      : program_(program), function_(program.functions.at(function)), types_(types) {
+      : program_(program),
+        function_(program.functions.at(function)),
+        types_(types),
+        values_(function_.values.size()) {
     count_uses(function_.body);
-    for (ValueId v : function_.returned) ++uses_[v];
+    for (ValueId v : function_.returned) ++values_[v].uses;
   }
 
   std::vector<Diagnostic> run() {
@@ -38,26 +41,37 @@ class Notes {
       sliced(instr);
       narrow(instr);
     });
-    for (const auto& [value, instr] : makers_) summed(value, *instr);
+    for (ValueId v = 0; v < values_.size(); ++v)
+      if (values_[v].maker) summed(v, *values_[v].maker);
     fed_back();
     return std::move(notes_);
   }
 
  private:
+  struct Value {
+    int uses = 0;
+    const ir::Instr* user = nullptr;   ///< the last one
+    const ir::Instr* maker = nullptr;  ///< null for a loop's
+    const ir::Block* block = nullptr;  ///< the maker's
+    bool asked = false;                ///< whether `deferred` is known
+    std::optional<Deferred> deferred = {};
+  };
+
   const Type& type(ValueId v) const { return types_.at(v); }
 
   void count_uses(const ir::Block& block) {
     for (const ir::Instr& instr : block.instrs) {
       for (ValueId v : instr.operands) {
-        ++uses_[v];
-        users_[v] = &instr;
+        ++values_[v].uses;
+        values_[v].user = &instr;
       }
       for (ValueId v : instr.results)
-        if (v != ir::no_value && !body_of(instr.op)) makers_[v] = &instr, block_of_[v] = &block;
+        if (v != ir::no_value && !body_of(instr.op))
+          values_[v].maker = &instr, values_[v].block = &block;
       if (const ir::Block* body = body_of(instr.op)) count_uses(*body);
     }
-    for (ValueId v : block.next) ++uses_[v];
-    for (ValueId v : block.emit) ++uses_[v];
+    for (ValueId v : block.next) ++values_[v].uses;
+    for (ValueId v : block.emit) ++values_[v].uses;
   }
 
   /// The axes over which an all_reduce sums.
@@ -70,15 +84,13 @@ class Notes {
   }
 
   const std::optional<Deferred>& deferred(ValueId v) {
-    auto found = memo_.find(v);
-    if (found == memo_.end()) found = memo_.emplace(v, find_deferred(v)).first;
-    return found->second;
+    if (!std::exchange(values_[v].asked, true)) values_[v].deferred = find_deferred(v);
+    return values_[v].deferred;
   }
 
   std::optional<Deferred> find_deferred(ValueId v) {
-    auto maker = makers_.find(v);
-    if (maker == makers_.end() || uses_[v] != 1) return std::nullopt;
-    const ir::Instr& instr = *maker->second;
+    if (!values_[v].maker || values_[v].uses != 1) return std::nullopt;
+    const ir::Instr& instr = *values_[v].maker;
     if (collective(instr, ir::CollectiveFn::all_reduce)) {
       Deferred result{{&instr}, summed_axes(instr)};
       if (result.axes.empty()) return std::nullopt;
@@ -87,15 +99,22 @@ class Notes {
     return through(instr);
   }
 
+  /// What stays unreduced through this op; computed once.
+  const std::optional<Deferred>& through(const ir::Instr& instr) {
+    auto [found, fresh] = through_.try_emplace(&instr);
+    if (fresh) found->second = find_through(instr);
+    return found->second;
+  }
+
   /// Tries the op with all of its deferred operands unreduced, then with one of them.
-  std::optional<Deferred> through(const ir::Instr& instr) {
+  std::optional<Deferred> find_through(const ir::Instr& instr) {
     if (std::holds_alternative<ir::Call>(instr.op) || std::holds_alternative<ir::Grad>(instr.op) ||
         std::holds_alternative<ir::Collective>(instr.op) || instr.results.size() != 1)
       return std::nullopt;
     std::vector<size_t> all;
     for (size_t i = 0; i < instr.operands.size(); ++i) {
       const ValueId v = instr.operands[i];
-      if (makers_.count(v) && block_of_[v] == block_of_[instr.results[0]] && deferred(v))
+      if (values_[v].maker && values_[v].block == values_[instr.results[0]].block && deferred(v))
         all.push_back(i);
     }
     if (all.size() > 1)
@@ -120,6 +139,8 @@ class Notes {
   /// Whether the rule accepts these unreduced operands and gives the same result, unreduced.
   bool accepts(const ir::Instr& instr, const std::vector<size_t>& unreduced,
                const std::vector<Axis>& axes) const {
+    for (size_t i : unreduced)
+      if (needs_reduced(instr.op, i)) return false;
     std::vector<Operand> operands;
     for (ValueId v : instr.operands) operands.push_back({type(v), false, std::nullopt});
     for (size_t i : unreduced)
@@ -168,9 +189,9 @@ class Notes {
 
   /// A sum of reduced values whose own users need it reduced.
   void summed(ValueId v, const ir::Instr& instr) {
-    const std::optional<Deferred> here = through(instr);
+    const std::optional<Deferred>& here = through(instr);
     if (!here || here->reductions.size() < 2) return;
-    const ir::Instr* user = uses_[v] == 1 && users_.count(v) ? users_[v] : nullptr;
+    const ir::Instr* user = values_[v].uses == 1 ? values_[v].user : nullptr;
     if (user && through(*user)) return;  // reported at that op
     if (user && collective(*user, ir::CollectiveFn::slice)) return;
     tell(instr, *here, bytes(ir::CollectiveFn::all_reduce, unreduced(v, here->axes), type(v)),
@@ -201,7 +222,8 @@ class Notes {
       return;
     const Dtype dtype = type(instr.operands.at(0)).dtype;
     const ValueId v = instr.results.at(0);
-    auto* cast = users_.count(v) ? std::get_if<ir::Cast>(&users_[v]->op) : nullptr;
+    const ir::Instr* user = values_[v].user;
+    auto* cast = user ? std::get_if<ir::Cast>(&user->op) : nullptr;
     const bool wide = cast && (cast->to == Dtype::f32 || cast->to == Dtype::f64);
     if (!is_float(dtype) || dtype == Dtype::f32 || dtype == Dtype::f64 || !wide) return;
     std::string terms;
@@ -267,11 +289,8 @@ class Notes {
   const ir::Program& program_;
   const ir::Function& function_;
   const std::vector<Type>& types_;
-  std::map<ValueId, int> uses_;
-  std::map<ValueId, const ir::Instr*> users_;  ///< the last user
-  std::map<ValueId, const ir::Instr*> makers_;
-  std::map<ValueId, const ir::Block*> block_of_;
-  std::map<ValueId, std::optional<Deferred>> memo_;
+  std::vector<Value> values_;
+  std::map<const ir::Instr*, std::optional<Deferred>> through_;
   std::vector<Diagnostic> notes_;
 };
 
