@@ -114,8 +114,8 @@ void Body::bind(const Name& name, Values values, SourceRange range) {
   }
   if (auto constant = file().consts.find(name); constant != file().consts.end())
     return world.twice(name, range, constant->second.decl->range, "a name is assigned once");
-  for (const char* mark : {"U_", "I_", "Max_"})
-    if (name.rfind(mark, 0) == 0)
+  for (std::string_view mark : {"U_", "I_", "Max_"})
+    if (name.starts_with(mark))
       error("E0109", range, "`" + name + "` reads as a mark: choose another name");
   if (!scope->instance)
     for_each_leaf(

@@ -57,6 +57,12 @@ std::vector<Type> results_of(const FunctionEntity& entity, const FunctionEntity&
   return all;
 }
 
+/// Whether some dim of the files pads another.
+bool has_pads(const World& world) {
+  return std::any_of(world.program.dims.begin(), world.program.dims.end(),
+                     [](const auto& dim) { return dim.second.pads.has_value(); });
+}
+
 bool any_padded(const World& world, const std::vector<Type>& own, const std::vector<Type>& model) {
   for (size_t i = 0; i < own.size() && i < model.size(); ++i)
     if (const auto found = padded_positions(world, own[i], model[i]); found && !found->empty())
@@ -223,7 +229,8 @@ std::optional<std::vector<PaddedPosition>> padded_positions(const World& world, 
   std::vector<PaddedPosition> padded;
   for (size_t i = 0; i < own.dims.size(); ++i) {
     const Dim &wide = own.dims[i].dim, &narrow = model.dims[i].dim;
-    if (elaborate::factors(world.program, wide) == elaborate::factors(world.program, narrow))
+    if (wide == narrow ||
+        elaborate::factors(world.program, wide) == elaborate::factors(world.program, narrow))
       continue;
     if (!pads(world, wide, narrow)) return std::nullopt;
     padded.push_back({i, narrow});
@@ -290,7 +297,7 @@ void check_padded_claim(World& world, const FunctionEntity& entity, const Functi
 }
 
 void add_padded_model(World& world, FunctionEntity& entity) {
-  const FunctionEntity* model = model_of(world, entity);
+  const FunctionEntity* model = has_pads(world) ? model_of(world, entity) : nullptr;
   if (!model) return;
   const bool of_results = any_padded(world, results_of(entity, *model), leaves_of(model->results));
   if (!of_results && !any_padded(world, params_of(entity), params_of(*model))) return;

@@ -15,9 +15,10 @@ bool possible_size(const Name& number) {
   return value >= 1 && value <= 9007199254740992.0;
 }
 
-bool known_dim(const TypeContext& context, const Name& name) {
-  return is_number(name) || context.file.dims.count(name) ||
-         (context.dims && context.dims->count(name));
+const Dim* local_dim(const TypeContext& context, const Name& name) {
+  if (!context.dims) return nullptr;
+  const auto found = context.dims->find(name);
+  return found == context.dims->end() ? nullptr : &found->second;
 }
 
 std::vector<Name> visible_dims(const TypeContext& context) {
@@ -72,29 +73,32 @@ bool check_shape(World& world, const Shape& shape, SourceRange range) {
     world.error("E0110", range, message);
     return false;
   };
-  std::set<Name> names;
-  std::set<std::vector<Name>> groups;
+  const auto is_new = [](auto& seen, const auto& each) {
+    const bool known = std::find(seen.begin(), seen.end(), each) != seen.end();
+    if (!known) seen.push_back(each);
+    return !known;
+  };
+  std::vector<Name> names;
+  std::vector<std::vector<Name>> groups;
   for (const Split& split : shape.dims) {
     for (const Name& factor : split.dim.factors)
-      if (!names.insert(factor).second) {
-        return refuse("`" + factor + "` twice in one type");
-      }
-    std::vector<Name> group;  // H and (K D) are the same dims
-    for (const elaborate::Factor& each : elaborate::factors(world.program, split.dim))
-      group.push_back(each.name);
-    if (!group.empty() && !groups.insert(group).second)
+      if (!is_new(names, factor)) return refuse("`" + factor + "` twice in one type");
+    // H and (K D) are the same dims
+    const std::vector<Name> group = elaborate::names(world.program, split.dim);
+    if (!group.empty() && !is_new(groups, group))
       return refuse("`" + to_string(split.dim) + "` twice in one type");
   }
-  std::set<Axis> axes;
-  for (const Axis& axis : split_axes(shape))
-    if (!axes.insert(axis).second) {
-      refuse("the axis `" + axis + "` twice in one type");
-      world.diagnostics.back().fixes.push_back(split_only_once(shape, axis));
-      return false;
-    }
+  std::vector<Axis> axes;
+  for (const Split& split : shape.dims)
+    for (const Axis& axis : split.axes)
+      if (!is_new(axes, axis)) {
+        refuse("the axis `" + axis + "` twice in one type");
+        world.diagnostics.back().fixes.push_back(split_only_once(shape, axis));
+        return false;
+      }
   bool sum = false, maximum = false;
   for (const auto& [axis, mark] : shape.marks) {
-    if (axes.count(axis)) {
+    if (std::count(axes.begin(), axes.end(), axis)) {
       refuse("the axis `" + axis + "` splits a dim and also has a mark");
       world.diagnostics.back().fixes.push_back(
           {"a value that is split over " + axis + " is no sum over it: leave out one of the two",
@@ -159,13 +163,11 @@ void add_other_axes(const TypeContext& context, const std::vector<syntax::SplitE
 }  // namespace
 
 std::optional<Dim> resolve_dim(const TypeContext& context, const syntax::SplitExpr& split) {
-  if (split.names.size() == 1 && context.dims) {
-    auto local = context.dims->find(split.names[0]);
-    if (local != context.dims->end()) return local->second;
-  }
   Dim dim;
   for (const Name& name : split.names) {
-    if (!known_dim(context, name)) {
+    const Dim* local = local_dim(context, name);
+    if (local && split.names.size() == 1) return *local;
+    if (!local && !is_number(name) && !context.file.dims.count(name)) {
       context.world.unknown("dim", name, split.range, visible_dims(context));
       return std::nullopt;
     }
@@ -174,10 +176,8 @@ std::optional<Dim> resolve_dim(const TypeContext& context, const syntax::SplitEx
                           "a size is a positive whole number below 2^53");
       return std::nullopt;
     }
-    auto local = context.dims ? context.dims->find(name) : std::map<Name, Dim>::const_iterator();
-    if (context.dims && local != context.dims->end())
-      dim.factors.insert(dim.factors.end(), local->second.factors.begin(),
-                         local->second.factors.end());
+    if (local)
+      dim.factors.insert(dim.factors.end(), local->factors.begin(), local->factors.end());
     else
       dim.factors.push_back(name);
   }
@@ -299,8 +299,8 @@ std::optional<Types> resolve_type(const TypeContext& context, const syntax::Type
 bool same_positions(const World& world, const Shape& a, const Shape& b) {
   return std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(),
                     [&](const Split& x, const Split& y) {
-                      return elaborate::factors(world.program, x.dim) ==
-                             elaborate::factors(world.program, y.dim);
+                      return x.dim == y.dim || elaborate::factors(world.program, x.dim) ==
+                                                   elaborate::factors(world.program, y.dim);
                     });
 }
 
