@@ -14,6 +14,14 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+/// Whether it goes on in a name.
+constexpr std::array<bool, 256> in_names = [] {
+  std::array<bool, 256> found{};
+  for (char c : std::string_view("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"))
+    found[static_cast<unsigned char>(c)] = true;
+  return found;
+}();
+bool is_in_name(char c) { return in_names[static_cast<unsigned char>(c)]; }
 bool is_printable(char c) { return c == '\t' || (c >= ' ' && c <= '~'); }
 
 constexpr size_t most_letters = 200;  // of a name
@@ -54,6 +62,7 @@ class Lexer {
       : text_(text), file_(file), base_(base), pattern_(pattern), report_(report) {}
 
   std::vector<Token> run() {
+    tokens_.reserve(text_.size() / 4 + 8);
     while (!report_.dropped()) {
       skip_space();
       if (at_ == text_.size()) break;
@@ -88,6 +97,7 @@ class Lexer {
 
   void skip_space() {
     for (; at_ < text_.size(); ++at_) {
+      if (text_[at_] == ' ') continue;
       if (text_[at_] == '\n') {
         fresh_line_ = true;
         line_begin_ = at_ + 1;
@@ -119,7 +129,7 @@ class Lexer {
   }
 
   void word() {
-    while (is_letter(look(0)) || is_digit(look(0))) ++at_;
+    while (is_in_name(look(0))) ++at_;
     if (at_ - begin_ > most_letters)
       report_.add(error("E0007", range(begin_, at_),
                         "a name has at most " + std::to_string(most_letters) + " characters"));
@@ -149,7 +159,7 @@ class Lexer {
     }
     if (look(0) == 'e' || look(0) == 'E') problem = exponent(problem);
     if (is_letter(look(0))) {
-      while (is_letter(look(0)) || is_digit(look(0))) ++at_;
+      while (is_in_name(look(0))) ++at_;
       if (problem.empty())
         problem = "a name does not begin with a digit, and a number ends before a letter";
     }

@@ -12,7 +12,7 @@ bool is_step(std::string_view word) { return word == "F" || word == "B" || word 
 // `import f, from "a.shard"`, `scan in N`: between a link and what it links to, the name is
 // missing.
 bool is_link(std::string_view word) {
-  for (const char* link : {"in", "of", "as", "over", "from", "wrt"})
+  for (std::string_view link : {"in", "of", "as", "over", "from", "wrt"})
     if (word == link) return true;
   return false;
 }
@@ -36,12 +36,6 @@ Token Cursor::take() {
   const Token token = peek();
   if (pos_ < stop_) ++pos_;
   return token;
-}
-
-bool Cursor::accept(std::string_view text) {
-  if (!at(text)) return false;
-  take();
-  return true;
 }
 
 SourceRange Cursor::since(uint32_t begin) const {
@@ -145,10 +139,10 @@ Name Cursor::name(std::string_view what) {
   // A declaration that begins a line is no name of what stands above it.
   if (token.first_on_line && token.column == 0 && begins_declaration(token.text))
     fail(std::string(what));
-  const bool of_a_list = peek(1).kind == Token::Kind::word && at(":", 2);  // `from to: f32[B]`
-  if (is_link(token.text) && follows_link(peek(1)) && !of_a_list) fail(std::string(what));
   const bool step = in_schedule_ && is_step(token.text);
   if (is_reserved(token.text) || step) {
+    const bool of_a_list = peek(1).kind == Token::Kind::word && at(":", 2);  // `from to: f32[B]`
+    if (is_link(token.text) && follows_link(peek(1)) && !of_a_list) fail(std::string(what));
     const std::string word(token.text);
     if (std::optional<Fix> fix = no_field()) {
       Diagnostic diagnostic = error("E0002", range(token), "no value has a " + quoted(word));

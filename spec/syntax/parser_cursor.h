@@ -46,11 +46,15 @@ class Cursor {
   bool at_word(size_t ahead = 0) const { return peek(ahead).kind == Token::Kind::word; }
   bool at_string() const { return peek().kind == Token::Kind::string; }
   bool at(std::string_view text, size_t ahead = 0) const {  ///< that word or symbol, never a string
-    const Token& token = peek(ahead);
+    const Token& token = peek(ahead);  // most tokens begin with another character
     return (token.kind == Token::Kind::word || token.kind == Token::Kind::symbol) &&
-           token.text == text;
+           token.text[0] == text[0] && token.text == text;
   }
-  bool accept(std::string_view text);
+  bool accept(std::string_view text) {
+    if (!at(text)) return false;
+    if (pos_ < stop_) ++pos_;
+    return true;
+  }
   Token take();
 
   /// Takes the word or symbol, or fails: "expected `:` after the names of a parameter, found ...".

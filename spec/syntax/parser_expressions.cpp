@@ -30,9 +30,11 @@ namespace {
 
 /// `a + b` for `+`.
 const char* form_of(std::string_view sign) {
-  for (const char* form : {"a or b", "a and b", "a + b", "a - b", "a * b", "a / b", "a // b",
-                           "a % b", "a == b", "a != b", "a < b", "a > b", "a <= b", "a >= b"})
-    if (std::string_view(form).substr(2, std::string_view(form).size() - 4) == sign) return form;
+  static constexpr std::string_view forms[] = {"a or b", "a and b", "a + b",  "a - b",  "a * b",
+                                               "a / b",  "a // b",  "a % b",  "a == b", "a != b",
+                                               "a < b",  "a > b",   "a <= b", "a >= b"};
+  for (std::string_view form : forms)
+    if (form.substr(2, form.size() - 4) == sign) return form.data();
   return "a * b";
 }
 
