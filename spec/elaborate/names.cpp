@@ -60,6 +60,13 @@ std::vector<Name> names(const ir::Program& program, const Dim& dim) {
   return result;
 }
 
+bool has_factors(const ir::Program& program, const Dim& dim) {
+  size_t count = 0;
+  for (const Name& name : dim.factors)
+    for_each_factor(program, name, [&](const Name&, const Name&) { ++count; });
+  return count > 1;
+}
+
 size_t leading(const ir::Program& program, const std::vector<Name>& dims) {
   for (size_t i = 0; i + 1 < dims.size(); ++i)
     if (!declared_one(program, dims[i])) return i;

@@ -22,6 +22,8 @@ Factors factors(const ir::Program& program, const Dim& dim);
 Factors factors(const ir::Program& program, const Shape& shape);
 /// The names of the factors of a dim.
 std::vector<Name> names(const ir::Program& program, const Dim& dim);
+/// Whether it has several factors, perhaps by a name of its own.
+bool has_factors(const ir::Program& program, const Dim& dim);
 
 /// The factor of `dim` that its axes split: the first one without declared size 1.
 size_t leading(const ir::Program& program, const Dim& dim);

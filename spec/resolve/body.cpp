@@ -36,6 +36,13 @@ ir::ValueId Body::emit(ir::Op op, std::vector<ir::ValueId> operands, const Shape
   return result;
 }
 
+ir::ValueId Body::emit(ir::Op op, std::vector<ir::ValueId> operands, Dtype dtype, SourceRange range,
+                       std::vector<SourceRange> operand_ranges) {
+  const ir::ValueId result = add_value(ir::pattern_of(op)->right, dtype, range);
+  emit_to(std::move(op), std::move(operands), {result}, range, std::move(operand_ranges));
+  return result;
+}
+
 void Body::emit_to(ir::Op op, std::vector<ir::ValueId> operands, std::vector<ir::ValueId> results,
                    SourceRange range, std::vector<SourceRange> operand_ranges) {
   ir::Instr instr;

@@ -100,6 +100,9 @@ class Body {
   }
   ir::ValueId emit(ir::Op op, std::vector<ir::ValueId> operands, const Shape& shape, Dtype dtype,
                    SourceRange range, std::vector<SourceRange> operand_ranges = {});
+  /// An op with a pattern, whose right side has the result's dims.
+  ir::ValueId emit(ir::Op op, std::vector<ir::ValueId> operands, Dtype dtype, SourceRange range,
+                   std::vector<SourceRange> operand_ranges);
   void emit_to(ir::Op op, std::vector<ir::ValueId> operands, std::vector<ir::ValueId> results,
                SourceRange range, std::vector<SourceRange> operand_ranges = {});
   ir::Place place(SourceRange range) const;
@@ -126,6 +129,7 @@ class Body {
   void statements(const syntax::Block& block);
   std::vector<Values> several(const syntax::Expr& expr);  ///< one per result
   Values one(const syntax::Expr& expr);                   ///< E0103 unless there is one
+  Values value(const syntax::Expr& expr);                 ///< of an expression that is no call
   std::vector<Values> all(const std::vector<syntax::Expr>& exprs);
 
   Diagnostic& error(const char* code, SourceRange range, std::string message,

@@ -109,12 +109,14 @@ bool refuse_foreign(Body& body, const syntax::Expr& expr) {
 }  // namespace
 
 CallSite read_site(Body& body, const syntax::Expr& expr) {
+  static const Name none;
   CallSite site;
   site.name = expr.text;
   site.range = expr.range;
+  site.args.reserve(expr.args.size());
   for (size_t i = 0; i < expr.args.size(); ++i) {
     const syntax::Expr& arg = expr.args[i];
-    const Name keyword = i < expr.arg_names.size() ? expr.arg_names[i] : "";
+    const Name& keyword = i < expr.arg_names.size() ? expr.arg_names[i] : none;
     if (i == 0 && keyword.empty() && arg.kind == syntax::Expr::Kind::string) {
       site.has_pattern = true;
       site.pattern_range = inside_quotes(arg.range);

@@ -213,11 +213,12 @@ std::vector<Values> collective(Body& body, const CallSite& site) {
   if (!read) return recovered(body, site);
   const auto written = open_groups(body, site, *read, Works::elementwise);
   const Dtype dtype = body.type(read->operands[0]).dtype;
-  auto op = elaborated(body, site, *read, ir::Collective{functions.at(site.name), read->pattern});
+  auto op = elaborated(body, site, *read,
+                       ir::Collective{functions.at(site.name), std::move(read->pattern)});
   if (!op) return recovered(body, site, dtype);
-  const ir::ValueId id = body.emit(std::move(*op), read->operands, read->pattern.right, dtype,
-                                   site.range, read->ranges);
-  return {regrouped_as(body, site, *read, id, written)};
+  const ir::ValueId id =
+      body.emit(std::move(*op), std::move(read->operands), dtype, site.range, read->ranges);
+  return {regrouped_as(body, site, id, written)};
 }
 
 std::optional<Marks> total_marks(Body& body, const CallSite& site) {

@@ -175,43 +175,56 @@ Values zeros_value(Body& body, const syntax::Expr& expr) {
   return type ? zeros(body, *type, expr.range) : unknown_value();
 }
 
+/// Whether it may have several results.
+bool calls(const syntax::Expr& expr) {
+  using Kind = syntax::Expr::Kind;
+  return expr.kind == Kind::call || expr.kind == Kind::cast || expr.kind == Kind::grad ||
+         expr.kind == Kind::value_and_grad;
+}
+
 }  // namespace
 
-std::vector<Values> Body::several(const syntax::Expr& expr) {
+Values Body::value(const syntax::Expr& expr) {
   using Kind = syntax::Expr::Kind;
   switch (expr.kind) {
     case Kind::number:
-      return {tensor(number(expr.text, std::strtod(expr.text.c_str(), nullptr), expr.range))};
+      return tensor(number(expr.text, std::strtod(expr.text.c_str(), nullptr), expr.range));
     case Kind::boolean:
-      return {boolean(*this, expr)};
+      return boolean(*this, expr);
     case Kind::size:
-      return {size_value(*this, expr)};
+      return size_value(*this, expr);
     case Kind::name:
-      return {name_value(*this, expr)};
+      return name_value(*this, expr);
     case Kind::field:
-      return {field_value(*this, expr)};
+      return field_value(*this, expr);
     case Kind::entry:
-      return {entry_value(*this, expr)};
+      return entry_value(*this, expr);
     case Kind::unary:
     case Kind::binary:
-      return {operate(*this, expr)};
+      return operate(*this, expr);
     case Kind::zeros:
-      return {zeros_value(*this, expr)};
+      return zeros_value(*this, expr);
     case Kind::call:
     case Kind::cast:
-      return call(*this, expr);
     case Kind::grad:
     case Kind::value_and_grad:
-      return gradient(*this, expr);
     case Kind::string:
     case Kind::dtype:
       break;
   }
   error("E0109", expr.range, "this is not a value");
-  return {unknown_value()};
+  return unknown_value();
+}
+
+std::vector<Values> Body::several(const syntax::Expr& expr) {
+  if (!calls(expr)) return {value(expr)};
+  using Kind = syntax::Expr::Kind;
+  const bool gradients = expr.kind == Kind::grad || expr.kind == Kind::value_and_grad;
+  return gradients ? gradient(*this, expr) : call(*this, expr);
 }
 
 Values Body::one(const syntax::Expr& expr) {
+  if (!calls(expr)) return value(expr);
   std::vector<Values> values = several(expr);
   if (values.size() == 1) return std::move(values[0]);
   error("E0103", expr.range, std::to_string(values.size()) + " results where one value is expected",

@@ -18,14 +18,12 @@ std::vector<Values> index(Body& body, const CallSite& site) {
   if (!expect(body, site, 2, 2)) return recovered(body, site);
   auto read = read_pattern(body, site, 2, Right::required, "left");
   if (!read) return recovered(body, site);
-  const ir::Pattern& pattern = read->pattern;
   const Dtype dtype = body.type(read->operands[0]).dtype;
-  auto op = elaborated(
-      body, site, *read,
-      site.name == "index" ? ir::Op(ir::Index{pattern}) : ir::Op(ir::IndexUnreduced{pattern}));
+  auto op = elaborated(body, site, *read,
+                       site.name == "index" ? ir::Op(ir::Index{std::move(read->pattern)})
+                                            : ir::Op(ir::IndexUnreduced{std::move(read->pattern)}));
   if (!are_ids(body, site, read->operands[1], 1) || !op) return recovered(body, site, dtype);
-  return {tensor(
-      body.emit(std::move(*op), read->operands, pattern.right, dtype, site.range, read->ranges))};
+  return {tensor(body.emit(std::move(*op), read->operands, dtype, site.range, read->ranges))};
 }
 
 /// `index_add("A, B -> [C] B", ids, x)`: x is the same for each id, so it is expanded to "A B".
@@ -62,17 +60,15 @@ std::vector<Values> index_add(Body& body, const CallSite& site) {
   auto read = read_pattern(body, site, 2, Right::required, "right");
   if (!read) return recovered(body, site);
   repeat_along_ids(body, site, *read);
-  const ir::Pattern& pattern = read->pattern;
   const Dtype dtype = body.type(read->operands[1]).dtype;
-  auto op = elaborated(body, site, *read, ir::IndexAdd{pattern});
+  auto op = elaborated(body, site, *read, ir::IndexAdd{std::move(read->pattern)});
   bool good = op.has_value();
   if (!is_float(dtype) && !is_integer(dtype)) {
     body.error("E0104", site.range, std::string("`index_add` of ") + to_string(dtype));
     good = false;
   }
   if (!are_ids(body, site, read->operands[0], 0) || !good) return recovered(body, site, dtype);
-  return {tensor(
-      body.emit(std::move(*op), read->operands, pattern.right, dtype, site.range, read->ranges))};
+  return {tensor(body.emit(std::move(*op), read->operands, dtype, site.range, read->ranges))};
 }
 
 }  // namespace

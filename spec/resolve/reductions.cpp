@@ -45,14 +45,12 @@ std::vector<Values> einsum(Body& body, const CallSite& site) {
   if (!expect(body, site, 1, 100, {"to"})) return recovered(body, site);
   auto read = read_pattern(body, site, site.args.size(), Right::required);
   if (!read) return recovered(body, site, dtype_argument(site, "to"));
-  const ir::Pattern& pattern = read->pattern;
   auto dtype = summed_dtype(body, site, *read);
   std::optional<Dtype> to;
   if (dtype) dtype = target(body, site, *dtype, to);
-  auto op = elaborated(body, site, *read, ir::Einsum{pattern, to});
+  auto op = elaborated(body, site, *read, ir::Einsum{std::move(read->pattern), to});
   if (!op || !dtype) return recovered(body, site, dtype);
-  return {tensor(
-      body.emit(std::move(*op), read->operands, pattern.right, *dtype, site.range, read->ranges))};
+  return {tensor(body.emit(std::move(*op), read->operands, *dtype, site.range, read->ranges))};
 }
 
 std::vector<Values> reduce(Body& body, const CallSite& site) {
@@ -68,10 +66,9 @@ std::vector<Values> reduce(Body& body, const CallSite& site) {
   auto dtype = summed_dtype(body, site, *read);
   std::optional<Dtype> to;
   if (dtype) dtype = target(body, site, *dtype, to);
-  auto op = elaborated(body, site, *read, ir::Reduce{fn, read->pattern, to});
+  auto op = elaborated(body, site, *read, ir::Reduce{fn, std::move(read->pattern), to});
   if (!op || !dtype) return recovered(body, site, dtype);
-  return {tensor(body.emit(std::move(*op), read->operands, read->pattern.right, *dtype, site.range,
-                           read->ranges))};
+  return {tensor(body.emit(std::move(*op), read->operands, *dtype, site.range, read->ranges))};
 }
 
 std::vector<Values> argmax(Body& body, const CallSite& site) {
@@ -80,11 +77,11 @@ std::vector<Values> argmax(Body& body, const CallSite& site) {
   if (!read) return recovered(body, site, Dtype::i32);
   align(body, *read, read->pattern.left[0]);
   const auto written = open_groups(body, site, *read, Works::drops_one);
-  auto op = elaborated(body, site, *read, ir::Argmax{read->pattern});
+  auto op = elaborated(body, site, *read, ir::Argmax{std::move(read->pattern)});
   if (!op || !summed_dtype(body, site, *read)) return recovered(body, site, Dtype::i32);
-  const ir::ValueId id = body.emit(std::move(*op), read->operands, read->pattern.right, Dtype::i32,
-                                   site.range, read->ranges);
-  return {regrouped_as(body, site, *read, id, written)};
+  const ir::ValueId id =
+      body.emit(std::move(*op), read->operands, Dtype::i32, site.range, read->ranges);
+  return {regrouped_as(body, site, id, written)};
 }
 
 // Adds `require |small| <= |large|`, unless both sizes are known and it holds.
@@ -116,8 +113,7 @@ std::vector<Values> top_k(Body& body, const CallSite& site) {
   type.dtype = Dtype::i32;
   const ir::ValueId places = body.add_value(type, site.range);
   body.emit_to(std::move(*op), read->operands, {values, places}, site.range, read->ranges);
-  return {regrouped_as(body, site, *read, values, written),
-          regrouped_as(body, site, *read, places, written)};
+  return {regrouped_as(body, site, values, written), regrouped_as(body, site, places, written)};
 }
 
 }  // namespace

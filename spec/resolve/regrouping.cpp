@@ -204,13 +204,13 @@ ir::ValueId rearranged(Body& body, const CallSite& site, ir::ValueId id, const S
 
 bool has_group(const ir::Program& program, const Shape& shape) {
   return std::any_of(shape.dims.begin(), shape.dims.end(), [&](const Split& split) {
-    return elaborate::names(program, split.dim).size() > 1;
+    return elaborate::has_factors(program, split.dim);
   });
 }
 
 }  // namespace
 
-std::optional<Shape> open_groups(Body& body, const CallSite& site, Read& read, Works works) {
+std::optional<Opened> open_groups(Body& body, const CallSite& site, Read& read, Works works) {
   ir::Pattern& pattern = read.pattern;
   if (pattern.inferred) return std::nullopt;
   bool groups = has_group(body.world.program, pattern.right);
@@ -230,16 +230,16 @@ std::optional<Shape> open_groups(Body& body, const CallSite& site, Read& read, W
       pattern.left_bracket = where_alone(sides[i]);
   }
   if (!sides.back().opened) return std::nullopt;
-  const Shape written = pattern.right;
+  Shape written = std::move(pattern.right);
   pattern.right = Opener::shape(sides.back(), written.marks);
   if (pattern.right_bracket) pattern.right_bracket = where_alone(sides.back());
-  return written;
+  return Opened{pattern.right, std::move(written)};
 }
 
-Values regrouped_as(Body& body, const CallSite& site, const Read& read, ir::ValueId id,
-                    const std::optional<Shape>& wanted) {
-  if (!wanted || id == ir::no_value) return tensor(id);
-  return tensor(rearranged(body, site, id, read.pattern.right, *wanted));
+Values regrouped_as(Body& body, const CallSite& site, ir::ValueId id,
+                    const std::optional<Opened>& right) {
+  if (!right || id == ir::no_value) return tensor(id);
+  return tensor(rearranged(body, site, id, right->opened, right->written));
 }
 
 }  // namespace shardproof::resolution

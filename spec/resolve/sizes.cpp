@@ -115,10 +115,11 @@ class CircleCutter {
   explicit CircleCutter(World& world) : world_(world) {}
   void visit(const Name& name, size_t depth = 0) {
     auto found = world_.program.dims.find(name);
-    if (found == world_.program.dims.end() || state_[name] == 2) return;
+    int& state = state_[name];
+    if (found == world_.program.dims.end() || state == 2) return;
     ir::DimInfo& info = found->second;
-    if (state_[name] == 1 || depth > 500) {
-      if (state_[name] == 1)
+    if (state == 1 || depth > 500) {
+      if (state == 1)
         world_.error("E0106", info.range, "the size of `" + name + "` depends on itself",
                      "`" + name + "` is declared by itself");
       else
@@ -128,11 +129,11 @@ class CircleCutter {
       info.size.reset();
       return;
     }
-    state_[name] = 1;
+    state = 1;
     std::vector<Name> needs = info.of;
     if (info.size) names_in(*info.size, needs);
     for (const Name& need : needs) visit(need, depth + 1);
-    state_[name] = 2;
+    state = 2;
     if (!within_bounds(world_, name, info)) {
       info.kind = ir::DimInfo::Kind::plain;
       info.of.clear();

@@ -28,17 +28,16 @@ std::vector<Values> at_offset(Body& body, const CallSite& site) {
   if (!read || at == ir::no_value) return recovered(body, site);
   align(body, *read, read->pattern.left[0]);
   const auto written = open_groups(body, site, *read, Works::bracket);
-  const ir::Pattern& pattern = read->pattern;
   const Dtype dtype = body.type(read->operands[0]).dtype;
-  auto op = elaborated(body, site, *read, Op{pattern});
+  auto op = elaborated(body, site, *read, Op{std::move(read->pattern)});
   if (!op || !same_dtypes(body, site, *read)) return recovered(body, site, dtype);
   std::vector<ir::ValueId> from = read->operands;
   std::vector<SourceRange> ranges = read->ranges;
   from.push_back(at);
   ranges.push_back(site.named.at("at").range);
-  const ir::ValueId id = body.emit(std::move(*op), std::move(from), pattern.right, dtype,
-                                   site.range, std::move(ranges));
-  return {regrouped_as(body, site, *read, id, written)};
+  const ir::ValueId id =
+      body.emit(std::move(*op), std::move(from), dtype, site.range, std::move(ranges));
+  return {regrouped_as(body, site, id, written)};
 }
 
 // The sizes of the parts must add up, if they are known.
@@ -80,7 +79,7 @@ std::vector<Values> concat(Body& body, const CallSite& site) {
     return recovered(body, site, dtype);
   const ir::ValueId id =
       body.emit(std::move(*op), read->operands, pattern.right, dtype, site.range, read->ranges);
-  return {regrouped_as(body, site, *read, id, written)};
+  return {regrouped_as(body, site, id, written)};
 }
 
 }  // namespace

@@ -15,10 +15,9 @@ std::vector<Values> rearranged(Body& body, const CallSite& site, bool aligns) {
   if (!read) return recovered(body, site);
   if (aligns) align(body, *read, read->pattern.left[0]);
   const Dtype dtype = body.type(read->operands[0]).dtype;
-  auto op = elaborated(body, site, *read, Op{read->pattern});
+  auto op = elaborated(body, site, *read, Op{std::move(read->pattern)});
   if (!op) return recovered(body, site, dtype);
-  return {tensor(body.emit(std::move(*op), read->operands, read->pattern.right, dtype, site.range,
-                           read->ranges))};
+  return {tensor(body.emit(std::move(*op), read->operands, dtype, site.range, read->ranges))};
 }
 
 std::vector<Values> expand(Body& body, const CallSite& site) {
@@ -50,11 +49,12 @@ std::vector<Values> moved(Body& body, const CallSite& site) {
     pattern.right_bracket = pattern.left_bracket;
   }
   align(body, *read, pattern.left[0]);
-  auto op = elaborated(body, site, *read,
-                       permute ? ir::Op(ir::Ppermute{pattern}) : ir::Op(ir::Roll{pattern}));
+  auto op = elaborated(
+      body, site, *read,
+      permute ? ir::Op(ir::Ppermute{std::move(pattern)}) : ir::Op(ir::Roll{std::move(pattern)}));
   if (!op) return recovered(body, site, dtype);
-  return {tensor(body.emit(std::move(*op), {read->operands[0], by}, pattern.right, dtype,
-                           site.range, {read->ranges[0], site.named.at("by").range}))};
+  return {tensor(body.emit(std::move(*op), {read->operands[0], by}, dtype, site.range,
+                           {read->ranges[0], site.named.at("by").range}))};
 }
 
 // rev: (x), one dim in brackets.
@@ -70,10 +70,9 @@ std::vector<Values> reversed(Body& body, const CallSite& site) {
     pattern.right_bracket = pattern.left_bracket;
   }
   align(body, *read, pattern.left[0]);
-  auto op = elaborated(body, site, *read, ir::Rev{pattern});
+  auto op = elaborated(body, site, *read, ir::Rev{std::move(pattern)});
   if (!op) return recovered(body, site, dtype);
-  return {tensor(body.emit(std::move(*op), read->operands, read->pattern.right, dtype, site.range,
-                           read->ranges))};
+  return {tensor(body.emit(std::move(*op), read->operands, dtype, site.range, read->ranges))};
 }
 
 /// A fix of the last error, if it has none of its own: `N; N` for `N` and `[N]`, `B N; N` for
@@ -112,7 +111,7 @@ std::vector<Values> ordered(Body& body, const CallSite& site) {
   const auto written = open_groups(body, site, *read, Works::elementwise);
   std::optional<size_t> dim;
   if (read->working.size() == 1) dim = position(read->pattern.left[0], read->working[0]);
-  const Type type = body.type(read->operands[0]);
+  const Type& type = body.type(read->operands[0]);
   if (!dim) {
     dims_error(body, site, *read, "after `;` stands the one dim it works on");
     advise_semicolon(body, site);
@@ -123,11 +122,11 @@ std::vector<Values> ordered(Body& body, const CallSite& site) {
     return unknown_result();
   }
   const ir::OrderedFn fn = sorts ? ir::OrderedFn::argsort : ir::OrderedFn::cumsum;
-  auto op = elaborated(body, site, *read, ir::Ordered{fn, read->pattern, *dim});
+  auto op = elaborated(body, site, *read, ir::Ordered{fn, std::move(read->pattern), *dim});
   if (!op) return unknown_result();
-  const ir::ValueId id = body.emit(std::move(*op), read->operands, read->pattern.right,
-                                   sorts ? Dtype::i32 : type.dtype, site.range, read->ranges);
-  return {regrouped_as(body, site, *read, id, written)};
+  const ir::ValueId id = body.emit(std::move(*op), read->operands, sorts ? Dtype::i32 : type.dtype,
+                                   site.range, read->ranges);
+  return {regrouped_as(body, site, id, written)};
 }
 
 }  // namespace
