@@ -14,14 +14,19 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
-/// Whether it goes on in a name.
-constexpr std::array<bool, 256> in_names = [] {
-  std::array<bool, 256> found{};
-  for (char c : std::string_view("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"))
-    found[static_cast<unsigned char>(c)] = true;
-  return found;
-}();
-bool is_in_name(char c) { return in_names[static_cast<unsigned char>(c)]; }
+
+/// A set of characters.
+class Characters {
+ public:
+  constexpr explicit Characters(std::string_view all) {
+    for (char c : all) has_[static_cast<unsigned char>(c)] = true;
+  }
+  constexpr bool operator()(char c) const { return has_[static_cast<unsigned char>(c)]; }
+
+ private:
+  std::array<bool, 256> has_ = {};
+};
+constexpr Characters is_in_name("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
 bool is_printable(char c) { return c == '\t' || (c >= ' ' && c <= '~'); }
 
 constexpr size_t most_letters = 200;  // of a name
@@ -29,12 +34,14 @@ constexpr size_t most_letters = 200;  // of a name
 constexpr std::array<std::string_view, 8> long_symbols = {"...", "->", "..", "//",
                                                           "==",  "!=", "<=", ">="};
 constexpr std::string_view symbols = "()[]{},;:=<>+-*/%|.";
+constexpr Characters is_symbol(symbols), begins_long(".-/=!<>");
 
 /// 0 where none begins.
 size_t symbol_length(std::string_view text) {
-  for (std::string_view each : long_symbols)
-    if (text[0] == each[0] && text.starts_with(each)) return each.size();
-  return symbols.find(text[0]) != symbols.npos;
+  if (begins_long(text[0]))
+    for (std::string_view each : long_symbols)
+      if (text.starts_with(each)) return each.size();
+  return is_symbol(text[0]);
 }
 
 struct LookAlike {

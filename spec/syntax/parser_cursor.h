@@ -1,5 +1,7 @@
 #pragma once
 // The position in the tokens, and how an error is reported.
+#include <algorithm>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,6 +51,11 @@ class Cursor {
     const Token& token = peek(ahead);  // most tokens begin with another character
     return (token.kind == Token::Kind::word || token.kind == Token::Kind::symbol) &&
            token.text[0] == text[0] && token.text == text;
+  }
+  bool at_one_of(std::initializer_list<std::string_view> texts) const {
+    const Token& token = peek();
+    return (token.kind == Token::Kind::word || token.kind == Token::Kind::symbol) &&
+           std::find(texts.begin(), texts.end(), token.text) != texts.end();
   }
   bool accept(std::string_view text) {
     if (!at(text)) return false;

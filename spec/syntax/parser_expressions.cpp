@@ -43,8 +43,7 @@ const char* form_of(std::string_view sign) {
 Expr Parser::chain(std::initializer_list<std::string_view> operators, Rule operand) {
   Expr left = (this->*operand)();
   for (;;) {
-    const auto here = [&](std::string_view text) { return at(text); };
-    if (std::none_of(operators.begin(), operators.end(), here)) return left;
+    if (!at_one_of(operators)) return left;
     const int left_height = height_;
     const std::string text(take().text);
     const Form form(form_, form_of(text));
@@ -52,9 +51,7 @@ Expr Parser::chain(std::initializer_list<std::string_view> operators, Rule opera
   }
 }
 
-bool Parser::at_comparison() const {
-  return at("==") || at("!=") || at("<") || at(">") || at("<=") || at(">=");
-}
+bool Parser::at_comparison() const { return at_one_of({"==", "!=", "<", ">", "<=", ">="}); }
 
 Expr Parser::comparison() {
   Expr left = sum();

@@ -11,16 +11,16 @@ namespace {
 
 using Words = std::string_view;
 
-/// The parser asks about each name several times: most have another first letter.
+/// The parser asks about each name several times: most have another first letter or length.
 template <const auto& words>
 bool contains(std::string_view word) {
   const auto bit = [](Words each) {
-    return uint64_t{1} << (static_cast<unsigned char>(each[0]) % 64);
+    return uint64_t{1} << ((static_cast<unsigned char>(each[0]) + 11 * each.size()) % 64);
   };
-  constexpr uint64_t first_letters =
+  constexpr uint64_t known =
       std::accumulate(words.begin(), words.end(), uint64_t{0},
                       [&](uint64_t all, Words each) { return all | bit(each); });
-  return !word.empty() && (first_letters & bit(word)) &&
+  return !word.empty() && (known & bit(word)) &&
          std::find(words.begin(), words.end(), word) != words.end();
 }
 
