@@ -135,10 +135,10 @@ class Reader {
   bool has_new() const { return new_ > 0; }
 
  private:
-  ir::IndexId add(const Factor& factor, bool alone) {
-    Name name = alone ? "[" + factor.name + "]" : factor.name;
+  ir::IndexId add(const Name& factor, const Name& dim, bool alone) {
+    Name name = alone ? "[" + factor + "]" : factor;
     while (named(name)) name += "'";
-    in_.all.push_back({factor.dim, std::move(name)});
+    in_.all.push_back({dim, std::move(name)});
     return in_.all.size() - 1;
   }
   std::optional<ir::IndexId> named(const Name& name) const {
@@ -148,7 +148,9 @@ class Reader {
   }
   ir::Position fresh(const Dim& dim, bool alone) {
     ir::Position position;
-    for (const Factor& factor : factors(program_, dim)) position.push_back(add(factor, alone));
+    for_each_factor(program_, dim, [&](const Name& name, const Name& of) {
+      position.push_back(add(name, of, alone));
+    });
     return position;
   }
   /// In user code, matches by the names of factors; in the body of a generic function, by whole
@@ -163,10 +165,10 @@ class Reader {
       }
       return position;
     }
-    for (const Factor& factor : factors(program_, dim)) {
-      const auto known = named(factor.name);
-      position.push_back(known ? *known : add(factor, false));
-    }
+    for_each_factor(program_, dim, [&](const Name& name, const Name& of) {
+      const auto known = named(name);
+      position.push_back(known ? *known : add(name, of, false));
+    });
     return position;
   }
   /// Of a left position with the same names.
@@ -248,11 +250,11 @@ class Reader {
   ir::Position known_or_new(const Dim& dim) {
     if (const auto position = find(dim)) return *position;
     ir::Position position;
-    for (const Factor& factor : factors(program_, dim)) {
-      const auto id = find(factor.name);
+    for_each_factor(program_, dim, [&](const Name& name, const Name& of) {
+      const auto id = find(name);
       if (!id) ++new_;
-      position.push_back(id ? *id : add(factor, false));
-    }
+      position.push_back(id ? *id : add(name, of, false));
+    });
     return position;
   }
   void need_single() const {

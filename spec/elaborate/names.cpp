@@ -6,6 +6,10 @@ namespace shardproof::elaborate {
 namespace {
 
 bool declared_one(const ir::Program& program, const Name& dim) {
+  const auto found = program.dims.find(dim);
+  if (found != program.dims.end() && found->second.kind == ir::DimInfo::Kind::plain &&
+      !found->second.size)
+    return false;
   try {
     return program.size(Dim{{dim}}, {}) == 1;
   } catch (const std::logic_error&) {  // its size is a symbol
@@ -13,29 +17,10 @@ bool declared_one(const ir::Program& program, const Name& dim) {
   }
 }
 
-/// Calls `visit(name, dim)` for each factor of the dim called `name`.
-template <class Visit>
-void for_each_factor(const ir::Program& program, const Name& name, const Visit& visit) {
-  using Kind = ir::DimInfo::Kind;
-  const auto found = program.dims.find(name);
-  const auto kind = found == program.dims.end() ? Kind::plain : found->second.kind;
-  if (kind == Kind::group) {
-    for (const Name& factor : found->second.of) for_each_factor(program, factor, visit);
-    return;
-  }
-  if (kind != Kind::alias) return visit(name, name);
-  const std::vector<Name> base = program.base(Dim{{name}});
-  if (base.size() == 1)
-    visit(name, base[0]);
-  else
-    for (size_t i = 0; i < base.size(); ++i) visit(name + "." + std::to_string(i), base[i]);
-}
-
 void append(const ir::Program& program, const Dim& dim, Factors& result) {
-  for (const Name& name : dim.factors)
-    for_each_factor(program, name, [&](const Name& factor, const Name& of) {
-      result.push_back({factor, of});
-    });
+  for_each_factor(program, dim, [&](const Name& name, const Name& of) {
+    result.push_back({name, of});
+  });
 }
 
 }  // namespace
@@ -54,16 +39,13 @@ Factors factors(const ir::Program& program, const Shape& shape) {
 
 std::vector<Name> names(const ir::Program& program, const Dim& dim) {
   std::vector<Name> result;
-  for (const Name& name : dim.factors)
-    for_each_factor(program, name,
-                    [&](const Name& factor, const Name&) { result.push_back(factor); });
+  for_each_factor(program, dim, [&](const Name& name, const Name&) { result.push_back(name); });
   return result;
 }
 
 bool has_factors(const ir::Program& program, const Dim& dim) {
   size_t count = 0;
-  for (const Name& name : dim.factors)
-    for_each_factor(program, name, [&](const Name&, const Name&) { ++count; });
+  for_each_factor(program, dim, [&](const Name&, const Name&) { ++count; });
   return count > 1;
 }
 

@@ -20,6 +20,24 @@ using Factors = std::vector<Factor>;
 Factors factors(const ir::Program& program, const Dim& dim);
 /// The factors of all dims of a shape, in order.
 Factors factors(const ir::Program& program, const Shape& shape);
+/// Calls `visit(name, dim)` for each factor of a dim.
+template <class Visit>
+void for_each_factor(const ir::Program& program, const Dim& dim, const Visit& visit) {
+  using Kind = ir::DimInfo::Kind;
+  for (const Name& name : dim.factors) {
+    const auto found = program.dims.find(name);
+    const auto kind = found == program.dims.end() ? Kind::plain : found->second.kind;
+    if (kind == Kind::group) {
+      for_each_factor(program, Dim{found->second.of}, visit);
+    } else if (kind != Kind::alias) {
+      visit(name, name);
+    } else {
+      const std::vector<Name> base = program.base(Dim{{name}});
+      for (size_t i = 0; i < base.size(); ++i)
+        visit(base.size() == 1 ? name : name + "." + std::to_string(i), base[i]);
+    }
+  }
+}
 /// The names of the factors of a dim.
 std::vector<Name> names(const ir::Program& program, const Dim& dim);
 /// Whether it has several factors, perhaps by a name of its own.
