@@ -73,11 +73,14 @@ std::optional<Piece> piece_of(const ir::Instr& instr) {
   return Piece{dim_of(in, whole.at(bracket)), part, instr.operands.back()};
 }
 
-/// Entry 0, which a dim of any size has.
-bool is_first_entry(const ir::Function& function, const Piece& piece) {
+/// One entry that the dim has at all sizes: entry 0, or one below a declared number.
+bool always_inside(const ir::Program& program, const ir::Function& function, const Piece& piece) {
   const ir::Instr* maker = piece.part ? nullptr : defining_instr(function.body, piece.at);
   const auto* number = maker ? std::get_if<ir::Number>(&maker->op) : nullptr;
-  return number && number->value == 0;
+  if (!number || number->value < 0) return false;
+  const ir::Arith size = program.size(piece.whole);
+  return number->value == 0 ||
+         (size.kind == ir::Arith::Kind::number && number->value + 1 <= ir::evaluate(size, {}));
 }
 
 std::vector<denote::Sizes> all_small_sizes(const ir::Program& program) {
@@ -175,7 +178,7 @@ std::vector<Diagnostic> entries_beyond(const ir::Program& program, const ir::Fun
   if (function.model) given = requirements_of_sizes(program, *function.model);
   for_each_on_path(function.body, given, [&](const ir::Instr& instr, const Path& path) {
     const auto piece = piece_of(instr);
-    if (!piece || is_first_entry(function, *piece)) return;
+    if (!piece || always_inside(program, function, *piece)) return;
     if (tried.empty()) tried = all_small_sizes(program);
     for (const denote::Sizes& sizes : tried) {
       const auto what = beyond(program, function, *piece, sizes);
