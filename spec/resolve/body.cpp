@@ -29,23 +29,23 @@ ir::Place Body::place(SourceRange range) const {
   return result;
 }
 
-ir::ValueId Body::emit(ir::Op op, std::vector<ir::ValueId> operands, const Shape& shape,
+ir::ValueId Body::emit(ir::Op&& op, std::vector<ir::ValueId> operands, const Shape& shape,
                        Dtype dtype, SourceRange range, std::vector<SourceRange> operand_ranges) {
   const ir::ValueId result = add_value(shape, dtype, range);
   emit_to(std::move(op), std::move(operands), {result}, range, std::move(operand_ranges));
   return result;
 }
 
-ir::ValueId Body::emit(ir::Op op, std::vector<ir::ValueId> operands, Dtype dtype, SourceRange range,
-                       std::vector<SourceRange> operand_ranges) {
+ir::ValueId Body::emit(ir::Op&& op, std::vector<ir::ValueId> operands, Dtype dtype,
+                       SourceRange range, std::vector<SourceRange> operand_ranges) {
   const ir::ValueId result = add_value(ir::pattern_of(op)->right, dtype, range);
   emit_to(std::move(op), std::move(operands), {result}, range, std::move(operand_ranges));
   return result;
 }
 
-void Body::emit_to(ir::Op op, std::vector<ir::ValueId> operands, std::vector<ir::ValueId> results,
+void Body::emit_to(ir::Op&& op, std::vector<ir::ValueId> operands, std::vector<ir::ValueId> results,
                    SourceRange range, std::vector<SourceRange> operand_ranges) {
-  ir::Instr instr;
+  ir::Instr& instr = block->instrs.emplace_back();
   instr.op = std::move(op);
   instr.operands = std::move(operands);
   instr.results = std::move(results);
@@ -53,7 +53,6 @@ void Body::emit_to(ir::Op op, std::vector<ir::ValueId> operands, std::vector<ir:
   // Source ranges in the library are of no use to a fix.
   if (!scope->instance) instr.operand_ranges = std::move(operand_ranges);
   instr.library_call = library_call;
-  block->instrs.push_back(std::move(instr));
 }
 
 Values Body::recover(const Type& type, SourceRange range) {

@@ -98,12 +98,12 @@ class Body {
   ir::ValueId add_value(const Type& type, SourceRange range) {
     return add_value(type, type.dtype, range);
   }
-  ir::ValueId emit(ir::Op op, std::vector<ir::ValueId> operands, const Shape& shape, Dtype dtype,
+  ir::ValueId emit(ir::Op&& op, std::vector<ir::ValueId> operands, const Shape& shape, Dtype dtype,
                    SourceRange range, std::vector<SourceRange> operand_ranges = {});
   /// An op with a pattern, whose right side has the result's dims.
-  ir::ValueId emit(ir::Op op, std::vector<ir::ValueId> operands, Dtype dtype, SourceRange range,
+  ir::ValueId emit(ir::Op&& op, std::vector<ir::ValueId> operands, Dtype dtype, SourceRange range,
                    std::vector<SourceRange> operand_ranges);
-  void emit_to(ir::Op op, std::vector<ir::ValueId> operands, std::vector<ir::ValueId> results,
+  void emit_to(ir::Op&& op, std::vector<ir::ValueId> operands, std::vector<ir::ValueId> results,
                SourceRange range, std::vector<SourceRange> operand_ranges = {});
   ir::Place place(SourceRange range) const;
   /// A placeholder of the right type for a value with an error.

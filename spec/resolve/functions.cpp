@@ -32,6 +32,9 @@ class FunctionReader {
       return;
     }
     check_assumed_parameters(body_);
+    const size_t statements = entity_.decl->body.size();
+    function_.body.instrs.reserve(statements);
+    function_.values.reserve(function_.values.size() + statements);
     body_.open_scope();
     body_.statements(entity_.decl->body);
     results();

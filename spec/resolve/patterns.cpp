@@ -373,6 +373,7 @@ std::optional<Shape> read_operand(Body& body, const syntax::OperandExpr& operand
     }
     if (split.bracketed) *bracket = position;
   }
+  if (operand.marks.empty()) return result;
   auto marks = resolve_shape(context, {}, operand.marks, false);
   if (!marks) return std::nullopt;
   result.marks = std::move(marks->marks);
