@@ -139,8 +139,7 @@ class Notes {
   /// Whether the rule accepts these unreduced operands and gives the same result, unreduced.
   bool accepts(const ir::Instr& instr, const std::vector<size_t>& unreduced,
                const std::vector<Axis>& axes) const {
-    for (size_t i : unreduced)
-      if (needs_reduced(instr.op, i)) return false;
+    if (refuses_unreduced(instr.op, unreduced)) return false;
     std::vector<Operand> operands;
     for (ValueId v : instr.operands) operands.push_back({type(v), false, std::nullopt});
     for (size_t i : unreduced)

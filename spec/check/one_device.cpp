@@ -10,7 +10,7 @@ namespace {
 class Rewriter {
  public:
   Rewriter(const ir::Program& program, const denote::Sizes& sizes, ir::Function& function,
-           std::map<Name, ir::DimInfo>& dims)
+           ir::Dims& dims)
       : program_(program), sizes_(sizes), function_(function), dims_(dims) {}
 
   void rewrite(ir::Block& block) {
@@ -79,7 +79,7 @@ class Rewriter {
   const ir::Program& program_;
   const denote::Sizes& sizes_;
   ir::Function& function_;
-  std::map<Name, ir::DimInfo>& dims_;
+  ir::Dims& dims_;
 };
 
 }  // namespace

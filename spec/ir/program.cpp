@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cmath>
 #include <stdexcept>
 #include <utility>
@@ -23,6 +24,28 @@ Arith product(std::vector<Arith> factors) {
     result = {Arith::Kind::op, "*", no_value, std::move(operands)};
   }
   return result;
+}
+
+/// The size as given, if it is that of a plain dim, or as declared, if that is a whole number.
+std::optional<double> stated_size(const Program& program, const Name& name,
+                                  const std::map<Name, int64_t>& sizes) {
+  const std::string* number = &name;
+  if (!is_number(name)) {
+    const auto found = program.dims.find(name);
+    if (found == program.dims.end()) return {};
+    const DimInfo& info = found->second;
+    const auto given = sizes.find(name);
+    if (info.kind == DimInfo::Kind::plain && !info.size && given != sizes.end())
+      return static_cast<double>(given->second);
+    if (info.kind != DimInfo::Kind::sized || !info.size || info.size->kind != Arith::Kind::number)
+      return {};
+    number = &info.size->text;
+  }
+  int64_t value = 0;
+  const char* end = number->data() + number->size();
+  const auto read = std::from_chars(number->data(), end, value);
+  if (read.ec != std::errc() || read.ptr != end) return {};
+  return static_cast<double>(value);
 }
 
 }  // namespace
@@ -108,11 +131,8 @@ Arith Program::size(const Dim& dim) const {
 int64_t Program::size(const Dim& dim, const std::map<Name, int64_t>& sizes) const {
   double value = 1;
   for (const Name& name : dim.factors) {
-    const auto found = dims.find(name);
-    const auto given = sizes.find(name);
-    const bool plain = found != dims.end() && found->second.kind == DimInfo::Kind::plain &&
-                       !found->second.size && given != sizes.end() && !is_number(name);
-    value *= plain ? static_cast<double>(given->second) : evaluate(size(Dim{{name}}), sizes);
+    const auto stated = stated_size(*this, name, sizes);
+    value *= stated ? *stated : evaluate(size(Dim{{name}}), sizes);
   }
   if (!(value >= 1) || value > 9.0e15 || value != std::floor(value))
     throw std::domain_error(

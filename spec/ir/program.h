@@ -26,6 +26,8 @@ struct DimInfo {
   std::optional<Name> pads = {};  ///< `dim P pads V`: it is at least V
 };
 
+using Dims = std::map<Name, DimInfo, ByName>;
+
 struct AxisInfo {
   std::optional<int64_t> size;  ///< `mesh t=4`
   SourceRange range;
@@ -201,7 +203,7 @@ class Functions {
 struct Program {
   /// By the differentiated fn; null in a program that was built in C++.
   std::shared_ptr<const std::map<Name, LibraryGradient>> library_gradients;
-  std::map<Name, DimInfo> dims;  ///< literal dims ("2") are not in it
+  Dims dims;  ///< literal dims ("2") are not in it
   std::map<Axis, AxisInfo> axes;
   std::map<Name, double> consts;
   std::vector<Requirement> requirements;

@@ -35,7 +35,7 @@ class ForeignCall {
 
  private:
   std::optional<Fix> one() const {
-    const Name& name = call_.text;
+    const std::string_view name = call_.text;
     if (is_one_of(name, {"len", "size", "numel"})) return size();
     if (name == "arange") return numbers();
     if (name == "mean") return mean();
@@ -46,9 +46,9 @@ class ForeignCall {
     if (is_one_of(name, {"psum", "pmax", "all_reduce"})) return reduction_over_devices();
     if (is_one_of(name, {"max", "min"}) && compares())
       return instead(name == "max" ? "the greater of two values" : "the smaller of two values",
-                     name + "imum(" + text(first()) + ", " + text(call_.args[1]) + ")");
+                     call_.text + "imum(" + text(first()) + ", " + text(call_.args[1]) + ")");
     if (is_one_of(name, {"sum", "max", "min"}))
-      return reduction(name, "the dims are named in a pattern");
+      return reduction(call_.text, "the dims are named in a pattern");
     if (is_one_of(name, {"softmax", "log_softmax", "cumsum", "argsort", "argmax"})) return along();
     if (is_one_of(name, {"t", "transpose", "swapaxes", "swapdims", "permute"})) return transposed();
     if (is_one_of(name, {"matmul", "dot", "mm", "bmm"})) return product();

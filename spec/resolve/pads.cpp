@@ -248,7 +248,7 @@ bool has_bad_model(const World& world, const FunctionEntity& entity) {
 }
 
 void check_pads(World& world) {
-  std::map<Name, ir::DimInfo>& dims = world.program.dims;
+  ir::Dims& dims = world.program.dims;
   const auto refuse = [&](ir::DimInfo& info, const std::string& message, const std::string& fix) {
     world.error("E0106", info.range, message).fixes.push_back({fix, {}, false, ""});
     info.pads.reset();

@@ -22,7 +22,7 @@ class PatternReader {
  public:
   PatternReader(Body& body, const CallSite& site) : body_(body), site_(site) {}
 
-  std::optional<Read> run(size_t count, Right right, const std::string& brackets) {
+  std::optional<Read> run(size_t count, Right right, std::string_view brackets) {
     if (!site_.pattern) {
       if (!site_.has_pattern)
         body_
@@ -334,17 +334,18 @@ class PatternReader {
     return true;
   }
 
-  bool bracket_sides(const std::string& allowed) {
+  bool bracket_sides(std::string_view allowed) {
     const bool left = allowed == "left" || allowed == "both";
     const bool right = allowed == "right" || allowed == "both";
     const bool good = brackets_on_left_ == (left ? 1 : 0) &&
                       read_.pattern.right_bracket.has_value() == (right && read_.has_right);
     if (!good)
       body_.error("E0305", site_.pattern_range,
-                  allowed.empty() ? "`" + site_.name + "` has no dim in brackets"
-                                  : "`" + site_.name + "` has one dim in brackets, " +
-                                        (allowed == "both" ? "the same on both sides"
-                                                           : "on the " + allowed + " side"));
+                  allowed.empty()
+                      ? "`" + site_.name + "` has no dim in brackets"
+                      : "`" + site_.name + "` has one dim in brackets, " +
+                            (allowed == "both" ? "the same on both sides"
+                                               : "on the " + std::string(allowed) + " side"));
     return good;
   }
 
@@ -381,7 +382,7 @@ std::optional<Shape> read_operand(Body& body, const syntax::OperandExpr& operand
 }
 
 std::optional<Read> read_pattern(Body& body, const CallSite& site, size_t count, Right right,
-                                 const std::string& brackets) {
+                                 std::string_view brackets) {
   return PatternReader(body, site).run(count, right, brackets);
 }
 

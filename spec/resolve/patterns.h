@@ -20,7 +20,7 @@ enum class Right { required, none, optional };
 /// Reads the pattern of `site` for its first `count` arguments. Nullopt after an error (E0101,
 /// E0103, E0305). `brackets`: the side that may have a bracket: "left", "right", "both", "".
 std::optional<Read> read_pattern(Body& body, const CallSite& site, size_t count, Right right,
-                                 const std::string& brackets = "");
+                                 std::string_view brackets = "");
 
 /// One side as dims with axes, and the position of its bracket.
 std::optional<Shape> read_operand(Body& body, const syntax::OperandExpr& operand,

@@ -154,8 +154,8 @@ class World {
   Diagnostic last_untold_;  ///< a dummy for the callers of error()
 };
 
-template <class T>
-std::vector<Name> keys(const std::map<Name, T>& map) {
+template <class T, class Order>
+std::vector<Name> keys(const std::map<Name, T, Order>& map) {
   std::vector<Name> names;
   for (const auto& [name, unused] : map) names.push_back(name);
   return names;

@@ -99,12 +99,23 @@ Types rule(Application& app, const ir::Where& op) {
 
 namespace shardproof {
 
-bool needs_reduced(const ir::Op& op, size_t operand) {
-  std::vector<rules::Role> roles;
+bool refuses_unreduced(const ir::Op& op, const std::vector<size_t>& operands) {
+  using rules::Role;
+  std::vector<Role> roles;
   if (auto* unary = std::get_if<ir::Unary>(&op)) roles = rules::roles(unary->fn);
   if (auto* binary = std::get_if<ir::Binary>(&op)) roles = rules::roles(binary->fn);
   if (auto* where = std::get_if<ir::Where>(&op)) roles = rules::roles(*where);
-  return operand < roles.size() && !rules::linear(roles[operand]);
+  if (auto* einsum = std::get_if<ir::Einsum>(&op))
+    roles.assign(einsum->pattern.left.size(), Role::factor);
+  if (auto* reduce = std::get_if<ir::Reduce>(&op))
+    roles = {reduce->fn == ir::ReduceFn::sum ? Role::factor : Role::argument};
+  size_t factors = 0;
+  for (size_t i : operands) {
+    if (i >= roles.size()) continue;
+    if (!rules::linear(roles[i])) return true;
+    factors += roles[i] == Role::factor;
+  }
+  return factors > 1;
 }
 
 }  // namespace shardproof

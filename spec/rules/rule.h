@@ -61,8 +61,9 @@ struct RuleResult {
 RuleResult apply_rule(const ir::Program& program, const ir::Op& op,
                       const std::vector<Operand>& operands);
 
-/// Whether a pointwise op is not linear in this operand: its rule refuses an unreduced one.
-bool needs_reduced(const ir::Op& op, size_t operand);
+/// Whether the op's rule refuses these operands as sums over one axis in any case: the op is not
+/// linear in one of them, or multiplies two. Asks no rule, as a refusal takes time.
+bool refuses_unreduced(const ir::Op& op, const std::vector<size_t>& operands);
 
 /// Checks that a written type is well formed: an axis occurs once, U and Max are not mixed, and a
 /// split axis has no mark.

@@ -55,7 +55,9 @@ class Cursor {
   bool at_one_of(std::initializer_list<std::string_view> texts) const {
     const Token& token = peek();
     return (token.kind == Token::Kind::word || token.kind == Token::Kind::symbol) &&
-           std::find(texts.begin(), texts.end(), token.text) != texts.end();
+           std::any_of(texts.begin(), texts.end(), [&](std::string_view text) {
+             return token.text[0] == text[0] && token.text == text;
+           });
   }
   bool accept(std::string_view text) {
     if (!at(text)) return false;

@@ -55,13 +55,13 @@ bool Parser::at_comparison() const { return at_one_of({"==", "!=", "<", ">", "<=
 
 Expr Parser::comparison() {
   Expr left = sum();
+  if (!at_one_of({"=", "==", "!=", "<", ">", "<=", ">="})) return left;
   if (at("=") && at(">", 1)) fail("`>=`");
   if (at("=")) {
     Diagnostic diagnostic = error("E0002", range(peek()), "`=` names a value, it does not compare");
     diagnostic.fixes.push_back(replace(range(peek()), "==", "to compare, write `==`"));
     fail(std::move(diagnostic));
   }
-  if (!at_comparison()) return left;
   const int left_height = height_;
   const std::string text(take().text);
   const Form form(form_, form_of(text));
@@ -195,6 +195,7 @@ std::string Parser::entry() {
 Expr Parser::postfix() {
   Expr result = atom();
   for (;;) {
+    if (!at_one_of({".", "[", "*", "with"})) return result;
     if (at("*") && at("*", 1) && peek().end == peek(1).begin) refuse_power(result);
     if (at("with") && !in_schedule_) {
       result = with(std::move(result));

@@ -4,12 +4,19 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace shardproof {
 
 using Name = std::string;
 using Axis = std::string;
+
+/// Orders names as std::less does; its comparison is inlined.
+struct ByName {
+  using is_transparent = void;
+  bool operator()(std::string_view a, std::string_view b) const { return a < b; }
+};
 
 /// `number` is a literal or a size: it has no own dtype and takes the other operand's.
 enum class Dtype { f64, f32, bf16, f16, f8, i32, u32, boolean, key, number };
