@@ -188,7 +188,9 @@ std::optional<Problem> regroup(const ir::Program& program, ir::Pattern& pattern,
   Shape& written = pattern.left.at(operand);
   if (!same_dims(written, type))
     if (auto problem = grouped_as(program, pattern, operand, type)) return problem;
-  if (pattern.inferred) return {};
+  const bool alone =
+      written.dims.empty() || (written.dims.size() == 1 && !written.dims[0].dim.is_group());
+  if (pattern.inferred || alone) return {};
   std::vector<Name> paired;  // a position in brackets is not matched
   paired.reserve(written.dims.size());
   for (size_t i = 0; i < written.dims.size(); ++i)

@@ -365,6 +365,7 @@ std::optional<Shape> read_operand(Body& body, const syntax::OperandExpr& operand
   }
   const TypeContext context = body.types();
   Shape result;
+  result.dims.reserve(operand.dims.size());
   for (const syntax::SplitExpr& split : operand.dims) {
     const size_t position = result.dims.size();
     if (!resolve_split(context, split, result)) return std::nullopt;

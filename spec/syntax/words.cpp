@@ -50,6 +50,7 @@ bool begins_statement(std::string_view word) { return contains<statements>(word)
 bool begins_loop(std::string_view word) { return contains<loops>(word); }
 
 bool is_reserved(std::string_view word) {
+  if (word.size() < 2) return false;
   return is_dtype(word) || begins_declaration(word) || begins_statement(word) ||
          begins_loop(word) || contains<others>(word);
 }
