@@ -188,8 +188,8 @@ std::optional<Problem> regroup(const ir::Program& program, ir::Pattern& pattern,
   Shape& written = pattern.left.at(operand);
   if (!same_dims(written, type))
     if (auto problem = grouped_as(program, pattern, operand, type)) return problem;
-  const bool alone =
-      written.dims.empty() || (written.dims.size() == 1 && !written.dims[0].dim.is_group());
+  const bool alone = written.dims.empty() ||
+                     (written.dims.size() == 1 && !has_factors(program, written.dims[0].dim));
   if (pattern.inferred || alone) return {};
   std::vector<Name> paired;  // a position in brackets is not matched
   paired.reserve(written.dims.size());
