@@ -6,6 +6,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "spec/check/few_draws.h"
 #include "spec/check/literals.h"
 #include "spec/check/params_of_ids.h"
 #include "spec/check/requirements.h"
@@ -26,6 +27,8 @@ bool sizes_hold(const ir::Program& program, const denote::Sizes& sizes,
 }
 
 namespace {
+
+using Random = FewDraws<std::mt19937>;
 
 /// Sizes for requirements that small sizes do not satisfy: their numbers, the neighbours and
 /// doubles of these.
@@ -63,7 +66,7 @@ void equate(const ir::Program& program, const std::vector<ir::Requirement>& requ
 }
 
 /// Only dims of which much is required stay large: runs take time.
-void reduce(const ir::Program& program, const std::vector<ir::Requirement>& also, std::mt19937& rng,
+void reduce(const ir::Program& program, const std::vector<ir::Requirement>& also, Random& rng,
             denote::Sizes& sizes) {
   for (auto& [name, size] : sizes.dims) {
     const int64_t large = size;
@@ -76,7 +79,7 @@ void reduce(const ir::Program& program, const std::vector<ir::Requirement>& also
 
 std::optional<denote::Sizes> small_sizes(const ir::Program& program, unsigned attempt,
                                          const std::vector<ir::Requirement>& also) {
-  std::mt19937 rng(attempt * 7919 + 1);
+  Random rng(attempt * 7919 + 1);
   constexpr int tries_of_a_pool = 200;
   std::vector<int64_t> pool{2, 3, 4, 2, 3};
   for (int tries = 0; tries < 4 * tries_of_a_pool; ++tries) {
@@ -115,12 +118,12 @@ bool requires_of_values(const ir::Program& program) {
 }
 
 /// The number with either sign, or a neighbour.
-double near_literal(std::mt19937& rng, double literal) {
+double near_literal(Random& rng, double literal) {
   return (rng() % 2 ? literal : -literal) + static_cast<double>(rng() % 3) - 1;
 }
 
 /// `literal`: used for half of the entries.
-double draw_number(std::mt19937& rng, const Type& type, Draw draw, bool free_integers,
+double draw_number(Random& rng, const Type& type, Draw draw, bool free_integers,
                    std::optional<double> literal) {
   const bool counts = is_integer(type.dtype) || is_float(type.dtype);
   if (counts && literal && rng() % 2) {
@@ -173,7 +176,7 @@ std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
                                                  const ir::Function& function,
                                                  const denote::Sizes& sizes, unsigned seed,
                                                  Draw draw, const DrawRules& rules) {
-  std::mt19937 rng(seed);
+  Random rng(seed);
   std::vector<bool> ids(function.params.size());
   if (rules.small_integers) ids = params_of_ids(program, function);
   std::optional<double> literal;
