@@ -8,6 +8,7 @@ namespace shardproof::denote {
 
 Ids flat(const Positions& positions) {
   Ids result;
+  result.reserve(positions.size());
   for (const ir::Position& position : positions)
     result.insert(result.end(), position.begin(), position.end());
   return result;
@@ -17,12 +18,14 @@ Along open(const Geometry& geometry, const ir::Indices& indices, const Positions
            const Shape& type) {
   if (positions.size() != type.dims.size()) throw Mismatch("a pattern of another rank");
   Along result;
+  result.ids.reserve(positions.size());
+  result.extents.reserve(positions.size());
   for (size_t i = 0; i < positions.size(); ++i) {
     const auto leading = elaborate::leading(geometry.program(), indices, positions[i]);
     const int64_t shards = geometry.shards(type.dims[i]);
     if (!leading && shards != 1) throw Mismatch("axes on a dim without factors");
     for (ir::IndexId id : positions[i]) {
-      const int64_t size = geometry.size(Dim{{indices.all.at(id).dim}});
+      const int64_t size = geometry.size(indices.all.at(id).dim);
       const int64_t parts = id == leading ? shards : 1;
       if (size % parts != 0)
         throw Mismatch("the axes of " + to_string(type.dims[i]) + " do not divide it");
@@ -57,13 +60,19 @@ int64_t IndexExtents::of(ir::IndexId id) const {
 
 Extents IndexExtents::of(const Ids& ids) const {
   Extents result;
+  result.reserve(ids.size());
   for (ir::IndexId id : ids) result.push_back(of(id));
   return result;
 }
 
 Extents IndexExtents::closed(const Positions& positions) const {
   Extents result;
-  for (const ir::Position& position : positions) result.push_back(count(of(position)));
+  result.reserve(positions.size());
+  for (const ir::Position& position : positions) {
+    int64_t entries = 1;
+    for (ir::IndexId id : position) entries *= of(id);
+    result.push_back(entries);
+  }
   return result;
 }
 
@@ -76,6 +85,7 @@ Ids IndexExtents::all_from(Ids first) const {
 Extents strides_along(const Ids& along, const Along& array) {
   const Extents own = row_major(array.extents);
   Extents strides;
+  strides.reserve(along.size());
   for (ir::IndexId id : along) {
     const auto place = std::find(array.ids.begin(), array.ids.end(), id) - array.ids.begin();
     const auto i = static_cast<size_t>(place);
@@ -87,9 +97,10 @@ Extents strides_along(const Ids& along, const Along& array) {
 Meeting meeting(const IndexExtents& extents, const std::vector<Along>& left,
                 const Positions& right) {
   const Ids kept = flat(right), order = extents.all_from(kept);
-  Meeting found{extents.of(order), {strides_along(order, {kept, extents.of(kept)})}, {}};
+  Meeting found{extents.of(order), {}, extents.closed(right)};
+  found.strides.reserve(left.size() + 1);
+  found.strides.push_back(strides_along(order, {kept, extents.of(kept)}));
   for (const Along& each : left) found.strides.push_back(strides_along(order, each));
-  found.shape = extents.closed(right);
   return found;
 }
 

@@ -31,11 +31,20 @@ Geometry::Line Geometry::line(const Axis& name) const {
   return {};
 }
 
+int64_t Geometry::size(const Name& dim) const {
+  const auto found = of_names_.find(dim);
+  return found != of_names_.end() ? found->second : of_names_[dim] = computed(Dim{{dim}});
+}
+
 int64_t Geometry::size(const Dim& dim) const {
-  auto found = known_.find(dim.factors);
-  if (found != known_.end()) return found->second;
+  if (dim.factors.size() == 1) return size(dim.factors[0]);
+  const auto found = of_groups_.find(dim.factors);
+  return found != of_groups_.end() ? found->second : of_groups_[dim.factors] = computed(dim);
+}
+
+int64_t Geometry::computed(const Dim& dim) const {
   try {
-    return known_[dim.factors] = program_.size(dim, numbers_);
+    return program_.size(dim, numbers_);
   } catch (const std::domain_error& error) {
     throw Mismatch(error.what());
   }
@@ -48,20 +57,17 @@ int64_t Geometry::shards(const Split& split) const {
 }
 
 int64_t Geometry::local_size(const Split& split) const {
-  if (split.axes.empty()) return size(split.dim);
-  auto& of_dim = local_[split.dim.factors];
-  const auto found = of_dim.find(split.axes);
-  if (found != of_dim.end()) return found->second;
-  return of_dim[split.axes] = local_size_of(split);
-}
-
-int64_t Geometry::local_size_of(const Split& split) const {
   const int64_t whole = size(split.dim), count = shards(split);
   if (count == 1) return whole;
-  const std::vector<Name> base = program_.base(split.dim);
-  if (base.empty() || size(Dim{{base[elaborate::leading(program_, base)]}}) % count != 0)
+  if (leading_size(split.dim) % count != 0)
     throw Mismatch("the axes of " + to_string(split) + " do not divide it");
   return whole / count;
+}
+
+int64_t Geometry::leading_size(const Dim& dim) const {
+  if (const auto found = leading_.find(dim.factors); found != leading_.end()) return found->second;
+  const std::vector<Name> base = program_.base(dim);
+  return leading_[dim.factors] = base.empty() ? 1 : size(base[elaborate::leading(program_, base)]);
 }
 
 int64_t Geometry::block(const Split& split, int64_t device) const {
@@ -83,18 +89,24 @@ int64_t Geometry::offset(const Split& split, int64_t device) const {
 
 std::vector<int64_t> Geometry::global_shape(const Shape& shape) const {
   std::vector<int64_t> result;
+  result.reserve(shape.dims.size());
   for (const Split& split : shape.dims) result.push_back(size(split.dim));
   return result;
 }
 
 std::vector<int64_t> Geometry::local_shape(const Shape& shape) const {
   std::vector<int64_t> result;
+  result.reserve(shape.dims.size());
   for (const Split& split : shape.dims) result.push_back(local_size(split));
   return result;
 }
 
 std::vector<int64_t> Geometry::global_indices(const Shape& shape, int64_t device) const {
-  const std::vector<int64_t> sizes = local_shape(shape);
+  return global_indices(shape, local_shape(shape), device);
+}
+
+std::vector<int64_t> Geometry::global_indices(const Shape& shape, const std::vector<int64_t>& sizes,
+                                              int64_t device) const {
   size_t entries = 1;
   for (int64_t each : sizes) entries *= static_cast<size_t>(each);
   std::vector<int64_t> indices(entries);

@@ -17,6 +17,7 @@ class Geometry {
   int64_t devices() const { return devices_; }
 
   int64_t size(const Dim& dim) const;  ///< global; throws Mismatch if not whole
+  int64_t size(const Name& dim) const;
   /// How the devices of the mesh are numbered along an axis.
   struct Line {
     int64_t size = 1, stride = 1;
@@ -40,18 +41,20 @@ class Geometry {
   std::vector<int64_t> local_shape(const Shape& shape) const;
   /// The row-major global index of each entry of the local array, in order.
   std::vector<int64_t> global_indices(const Shape& shape, int64_t device) const;
+  std::vector<int64_t> global_indices(const Shape& shape, const std::vector<int64_t>& local_shape,
+                                      int64_t device) const;
 
  private:
-  int64_t local_size_of(const Split& split) const;
+  int64_t computed(const Dim& dim) const;
+  int64_t leading_size(const Dim& dim) const;  ///< of the index that a dim's axes split
 
   const ir::Program& program_;
   Sizes sizes_;
   std::map<Name, int64_t> numbers_;  ///< dims and axes
   std::vector<int64_t> strides_;     ///< of the mesh
   int64_t devices_;
-  mutable std::unordered_map<std::vector<Name>, int64_t, NamesHash> known_;
-  mutable std::unordered_map<std::vector<Name>, std::map<std::vector<Axis>, int64_t>, NamesHash>
-      local_;
+  mutable std::unordered_map<Name, int64_t> of_names_;
+  mutable std::unordered_map<std::vector<Name>, int64_t, NamesHash> of_groups_, leading_;
 };
 
 }  // namespace shardproof::denote

@@ -27,10 +27,12 @@ bool takes_maximum(const Type& type) {
 
 /// Splits `whole` into summands, or into operands of a maximum, for the devices of `group`.
 template <class S>
-void spread(const Array<S>& whole, bool maximum, const std::vector<size_t>& group,
-            std::mt19937_64& rng, Distributed<S>& result) {
-  for (size_t device : group) result[device] = whole;
-  for (size_t k = 0; k < whole.data.size() && group.size() > 1; ++k) {
+void spread(Array<S> whole, bool maximum, const std::vector<size_t>& group, std::mt19937_64& rng,
+            Distributed<S>& result) {
+  for (size_t i = 1; i < group.size(); ++i) result[group[i]] = whole;
+  const size_t entries = group.size() > 1 ? whole.data.size() : 0;
+  result[group[0]] = std::move(whole);
+  for (size_t k = 0; k < entries; ++k) {
     const size_t chosen = group[rng() % group.size()];
     for (size_t device : group) {
       if (device == chosen) continue;
@@ -45,16 +47,41 @@ void spread(const Array<S>& whole, bool maximum, const std::vector<size_t>& grou
   }
 }
 
+/// For each device: the one that it is a copy of, and the first one of those that hold the same
+/// block.
+struct Leaders {
+  std::vector<int64_t> copied, first;
+};
+
+/// Replaces each device by the one with coordinate 0 on the axis.
+void lead(const Geometry& geometry, const Axis& axis, std::vector<int64_t>& devices) {
+  const Geometry::Line line = geometry.line(axis);
+  for (int64_t& device : devices) device = line.with_digit(device, 0);
+}
+
+std::vector<int64_t> all_devices(const Geometry& geometry) {
+  std::vector<int64_t> devices(static_cast<size_t>(geometry.devices()));
+  std::iota(devices.begin(), devices.end(), 0);
+  return devices;
+}
+
+Leaders leaders(const Geometry& geometry, const Type& type) {
+  Leaders found{all_devices(geometry), all_devices(geometry)};
+  for (const auto& [axis, size] : geometry.sizes().mesh) {
+    if (size == 1 || splits(type, axis)) continue;
+    if (!reduces(type, axis)) lead(geometry, axis, found.copied);
+    lead(geometry, axis, found.first);
+  }
+  return found;
+}
+
 }  // namespace
 
 std::vector<int64_t> leaders(const Geometry& geometry, const Type& type, bool marked, bool copied) {
-  std::vector<int64_t> result(static_cast<size_t>(geometry.devices()));
-  std::iota(result.begin(), result.end(), 0);
-  for (const auto& [axis, size] : geometry.sizes().mesh) {
-    if (size == 1 || splits(type, axis) || !(reduces(type, axis) ? marked : copied)) continue;
-    const Geometry::Line line = geometry.line(axis);
-    for (int64_t& device : result) device = line.with_digit(device, 0);
-  }
+  std::vector<int64_t> result = all_devices(geometry);
+  for (const auto& [axis, size] : geometry.sizes().mesh)
+    if (size > 1 && !splits(type, axis) && (reduces(type, axis) ? marked : copied))
+      lead(geometry, axis, result);
   return result;
 }
 
@@ -63,22 +90,27 @@ Distributed<S> distribute(const Geometry& geometry, const Type& type, const Arra
                           std::mt19937_64& rng) {
   const auto devices = static_cast<size_t>(geometry.devices());
   if (x.shape != geometry.global_shape(type)) throw Mismatch("a tensor of another shape");
-  const std::vector<int64_t> copied = leaders(geometry, type, false, true),
-                             first_of = leaders(geometry, type, true, true);
-  std::map<int64_t, std::vector<size_t>> groups;
-  for (size_t device = 0; device < devices; ++device)
-    if (copied[device] == static_cast<int64_t>(device)) groups[first_of[device]].push_back(device);
-  Distributed<S> result(devices);
+  const auto [copied, first] = leaders(geometry, type);
+  const bool maximum = takes_maximum(type);
   const Extents local = geometry.local_shape(type);
-  for (const auto& [first, group] : groups) {
-    Array<S> block{local, {}};
-    block.data.reserve(static_cast<size_t>(count(local)));
-    for (int64_t index : geometry.global_indices(type, first)) block.data.push_back(at(x, index));
-    spread(block, takes_maximum(type), group, rng, result);
+  Distributed<S> result(devices);
+  std::vector<size_t> group;
+  for (size_t device = 0; device < devices; ++device) {
+    const auto own = static_cast<int64_t>(device);
+    if (copied[device] != own) {
+      result[device] = result[static_cast<size_t>(copied[device])];
+    } else if (first[device] == own) {
+      group.clear();
+      for (size_t other = device; other < devices; ++other)
+        if (first[other] == own && copied[other] == static_cast<int64_t>(other))
+          group.push_back(other);
+      Array<S> block{local, {}};
+      block.data.reserve(static_cast<size_t>(count(local)));
+      for (int64_t index : geometry.global_indices(type, local, own))
+        block.data.push_back(at(x, index));
+      spread(std::move(block), maximum, group, rng, result);
+    }
   }
-  for (size_t device = 0; device < devices; ++device)
-    if (const auto own = static_cast<size_t>(copied[device]); own != device)
-      result[device] = result[own];
   return result;
 }
 
@@ -88,8 +120,7 @@ std::optional<Array<S>> represented(const Geometry& geometry, const Type& type,
   const Extents local = geometry.local_shape(type);
   const bool maximum = takes_maximum(type);
   Array<S> whole = filled(geometry.global_shape(type), S(0));
-  const std::vector<int64_t> copied = leaders(geometry, type, false, true),
-                             first_of = leaders(geometry, type, true, true);
+  const auto [copied, first] = leaders(geometry, type);
   for (size_t device = 0; device < copied.size(); ++device) {
     const Array<S>& own = x.at(device);
     if (own.shape != local) return {};
@@ -98,12 +129,11 @@ std::optional<Array<S>> represented(const Geometry& geometry, const Type& type,
       if (!same(own, x[static_cast<size_t>(copied[device])])) return {};
       continue;
     }
-    const bool first = first_of[device] == d;
     size_t k = 0;
-    for (int64_t index : geometry.global_indices(type, d)) {
+    for (int64_t index : geometry.global_indices(type, local, d)) {
       S& entry = at(whole, index);
       const S& part = own.data[k++];
-      if (first)
+      if (first[device] == d)
         entry = part;
       else if (!maximum)
         entry = entry + part;
