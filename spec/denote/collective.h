@@ -3,6 +3,7 @@
 // those that leave a dim from last to first, those that join a dim from first to last. all_to_all
 // is one exchange.
 #include <algorithm>
+#include <optional>
 
 #include "spec/denote/array.h"
 #include "spec/denote/geometry.h"
@@ -38,9 +39,29 @@ Distributed<S> along_axis(const Geometry& geometry, const Distributed<S>& x, con
   return result;
 }
 
+/// The same where all devices of a group get one result: fn(the local arrays of the group).
+template <class S, class Fn>
+Distributed<S> along_whole_axis(const Geometry& geometry, const Distributed<S>& x, const Axis& axis,
+                                Fn fn) {
+  const Geometry::Line line = geometry.line(axis);
+  std::vector<const Array<S>*> group(static_cast<size_t>(line.size));
+  Distributed<S> result;
+  result.reserve(x.size());
+  for (int64_t device = 0; device < geometry.devices(); ++device) {
+    if (line.digit(device) > 0) {
+      result.push_back(result[static_cast<size_t>(line.with_digit(device, 0))]);
+      continue;
+    }
+    for (int64_t i = 0; i < line.size; ++i)
+      group[static_cast<size_t>(i)] = &x.at(static_cast<size_t>(line.with_digit(device, i)));
+    result.push_back(fn(group));
+  }
+  return result;
+}
+
 template <class S>
 Distributed<S> gather_step(const Geometry& geometry, const Distributed<S>& x, const Move& move) {
-  return along_axis(geometry, x, move.axis, [&](int64_t, int64_t, const auto& group) {
+  return along_whole_axis(geometry, x, move.axis, [&](const auto& group) {
     const int64_t own = group[0]->shape.at(move.dim);
     Extents shape = group[0]->shape;
     shape[move.dim] *= static_cast<int64_t>(group.size());
@@ -55,7 +76,7 @@ Distributed<S> gather_step(const Geometry& geometry, const Distributed<S>& x, co
 template <class S>
 Distributed<S> reduce_step(const Geometry& geometry, const Distributed<S>& x, const Axis& axis,
                            Mark mark) {
-  return along_axis(geometry, x, axis, [&](int64_t, int64_t, const auto& group) {
+  return along_whole_axis(geometry, x, axis, [&](const auto& group) {
     Array<S> result = *group[0];
     for (size_t i = 1; i < group.size(); ++i)
       for (size_t k = 0; k < result.data.size(); ++k) {
@@ -121,24 +142,27 @@ Distributed<S> exchange(const Geometry& geometry, Distributed<S> x, const std::v
 /// `from` and `to`: the two sides of the pattern, with axes and marks.
 template <class S>
 Distributed<S> collective(const Geometry& geometry, ir::CollectiveFn fn, const Shape& from,
-                          const Shape& to, Distributed<S> x) {
+                          const Shape& to, const Distributed<S>& x) {
   using enum ir::CollectiveFn;
   const std::vector<Move> leave = moves(from, to), come = moves(to, from);
-  if (fn == all_to_all) return exchange(geometry, std::move(x), leave, come);
+  if (fn == all_to_all) return exchange(geometry, x, leave, come);
+  std::optional<Distributed<S>> done;
+  const auto so_far = [&]() -> const Distributed<S>& { return done ? *done : x; };
   if (fn == all_gather)
-    for (size_t i = leave.size(); i-- > 0;) x = gather_step(geometry, x, leave[i]);
+    for (size_t i = leave.size(); i-- > 0;) done = gather_step(geometry, so_far(), leave[i]);
   if (fn == all_reduce)
     for (Mark mark : {Mark::U, Mark::Max})
-      for (const Axis& axis : marked(from, to, mark)) x = reduce_step(geometry, x, axis, mark);
+      for (const Axis& axis : marked(from, to, mark))
+        done = reduce_step(geometry, so_far(), axis, mark);
   if (fn == psum_scatter)
-    for (const Move& move : come) x = reduce_step(geometry, x, move.axis, Mark::U);
+    for (const Move& move : come) done = reduce_step(geometry, so_far(), move.axis, Mark::U);
   if (fn == psum_scatter || fn == slice)
-    for (const Move& move : come) x = slice_step(geometry, x, move);
+    for (const Move& move : come) done = slice_step(geometry, so_far(), move);
   if (fn == zero_nonroot)
-    for (const Axis& axis : marked(to, from, Mark::U)) x = keep_root(geometry, x, axis);
+    for (const Axis& axis : marked(to, from, Mark::U)) done = keep_root(geometry, so_far(), axis);
   if (fn == zero_pad)
-    for (size_t i = leave.size(); i-- > 0;) x = pad_step(geometry, x, leave[i]);
-  return x;
+    for (size_t i = leave.size(); i-- > 0;) done = pad_step(geometry, so_far(), leave[i]);
+  return done ? *std::move(done) : x;
 }
 
 /// Sends the block of device i to device i + by along the axis.
