@@ -2,6 +2,7 @@
 // Local arrays by the indices of an op: a position (K D) is opened into its indices, and closed
 // again.
 #include <optional>
+#include <unordered_map>
 
 #include "spec/denote/array.h"
 #include "spec/denote/geometry.h"
@@ -56,6 +57,8 @@ struct Meeting {
   std::vector<Extents> strides;
   Extents shape;  ///< of the result
 };
+
+using Meetings = std::unordered_map<const ir::Op*, Meeting>;
 
 /// The loop nest from arrays along `left` to one along `right`. `extents`: of all indices.
 Meeting meeting(const IndexExtents& extents, const std::vector<Along>& left,

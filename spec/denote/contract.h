@@ -1,5 +1,7 @@
 #pragma once
 // einsum, sum, max, min, expand and rearrange are one loop nest on each device.
+#include <span>
+
 #include "spec/denote/along.h"
 #include "spec/denote/scalar.h"
 
@@ -8,7 +10,7 @@ namespace shardproof::denote {
 /// result[right] = the sum, maximum or minimum of the products of the operands' entries, over the
 /// indices that are not on the right. Entries repeat along an index that is only on the right.
 template <class S>
-Array<S> contract(ir::ReduceFn fn, const Meeting& how, const std::vector<const Array<S>*>& x) {
+Array<S> contract(ir::ReduceFn fn, const Meeting& how, std::span<const Array<S>* const> x) {
   constexpr double most_terms = 2e7;  // an einsum over 32 names has 2^32 terms even at size 2
   double terms = 1;
   for (const int64_t extent : how.extents) terms *= static_cast<double>(extent);
@@ -16,8 +18,8 @@ Array<S> contract(ir::ReduceFn fn, const Meeting& how, const std::vector<const A
   Array<S> result = filled(how.shape, S(0));
   int64_t begun = -1;  // the result's indices are the outer loops: one entry is finished at a time
   walk(how.extents, how.strides, [&](const int64_t* offsets) {
-    S product = at(*x.at(0), offsets[1]);
-    for (size_t i = 1; i < x.size(); ++i) product = product * at(*x.at(i), offsets[i + 1]);
+    S product = at(*x[0], offsets[1]);
+    for (size_t i = 1; i < x.size(); ++i) product = product * at(*x[i], offsets[i + 1]);
     S& entry = at(result, offsets[0]);
     if (begun != offsets[0])
       entry = product;

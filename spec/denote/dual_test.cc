@@ -66,7 +66,8 @@ TEST(Dual, TiesGoToTheSecondOperandAndTheLowestIndex) {
   IndexExtents extents(in);
   extents.add(all);
   const auto reduced = [&](ir::ReduceFn fn, const Array<Dual>& x) {
-    return contract<Dual>(fn, meeting(extents, {all}, in.right), {&x}).data[0].tangent[0];
+    const Array<Dual>* const operands[] = {&x};
+    return contract<Dual>(fn, meeting(extents, {all}, in.right), operands).data[0].tangent[0];
   };
   EXPECT_EQ(reduced(ir::ReduceFn::max, line), 7);
   const Array<Dual> low{{3}, {moving(2, 5), moving(1, 7), moving(1, 9)}};

@@ -1,7 +1,5 @@
 #pragma once
 // The definition of evaluate(): functions, loops, calls and gradients; run() does the ops.
-#include <unordered_map>
-
 #include "spec/denote/array.h"
 #include "spec/denote/gradient.h"
 #include "spec/denote/run.h"
@@ -67,6 +65,7 @@ class Evaluator {
 
   static Values take(const std::vector<ir::ValueId>& ids, const Frame& frame) {
     Values result;
+    result.reserve(ids.size());
     for (ir::ValueId id : ids) result.push_back(frame.values.at(id));
     return result;
   }
@@ -114,9 +113,10 @@ class Evaluator {
       operands.push_back({frame.types.at(id), frame.values.at(id)});
     static const Type none;
     std::vector<const Type*> results;
+    results.reserve(instr.results.size());
     for (ir::ValueId id : instr.results)
       results.push_back(id == ir::no_value ? &none : &frame.types.at(id));
-    return run(geometry_, instr.op, operands, results, known_[&instr.op]);
+    return run(geometry_, instr.op, operands, results, known_);
   }
 
   static bool is_function(const ir::Op& op) {
@@ -273,7 +273,7 @@ class Evaluator {
   const Backwards* backwards_;
   StandIn<S> stand_in_;
   Watch<S> watch_;
-  mutable std::unordered_map<const ir::Op*, std::optional<Meeting>> known_;
+  mutable Meetings known_;
 };
 
 }  // namespace shardproof::denote

@@ -9,8 +9,8 @@ namespace shardproof::denote {
 
 /// The devices' arrays after `op`, one Distributed per result. `results` are the result
 /// types: they give the blocks of created tensors and the sizes of new dims. Collectives
-/// follow their pattern. `known` caches the loop nest for the next run with the same
-/// operand types. Throws Unsupported for loops and calls, Mismatch if local arrays do not
+/// follow their pattern. `known` keeps the loop nests of ops for their next runs with
+/// the same operand types. Throws Unsupported for loops and calls, Mismatch if local arrays do not
 /// fit.
 template <class S>
 std::vector<Distributed<S>> run(const Geometry& geometry, const ir::Op& op,
@@ -19,27 +19,23 @@ std::vector<Distributed<S>> run(const Geometry& geometry, const ir::Op& op,
 template <class S>
 std::vector<Distributed<S>> run(const Geometry& geometry, const ir::Op& op,
                                 const std::vector<Held<S>>& operands,
-                                const std::vector<const Type*>& results,
-                                std::optional<Meeting>& known);
+                                const std::vector<const Type*>& results, Meetings& known);
 
 extern template std::vector<Distributed<Rational>> run(const Geometry&, const ir::Op&,
                                                        const std::vector<Held<Rational>>&,
-                                                       const std::vector<const Type*>&,
-                                                       std::optional<Meeting>&);
+                                                       const std::vector<const Type*>&, Meetings&);
 extern template std::vector<Distributed<Rational>> run(const Geometry&, const ir::Op&,
                                                        const std::vector<Held<Rational>>&,
                                                        const std::vector<Type>&);
 extern template std::vector<Distributed<Field>> run(const Geometry&, const ir::Op&,
                                                     const std::vector<Held<Field>>&,
-                                                    const std::vector<const Type*>&,
-                                                    std::optional<Meeting>&);
+                                                    const std::vector<const Type*>&, Meetings&);
 extern template std::vector<Distributed<Field>> run(const Geometry&, const ir::Op&,
                                                     const std::vector<Held<Field>>&,
                                                     const std::vector<Type>&);
 extern template std::vector<Distributed<double>> run(const Geometry&, const ir::Op&,
                                                      const std::vector<Held<double>>&,
-                                                     const std::vector<const Type*>&,
-                                                     std::optional<Meeting>&);
+                                                     const std::vector<const Type*>&, Meetings&);
 extern template std::vector<Distributed<double>> run(const Geometry&, const ir::Op&,
                                                      const std::vector<Held<double>>&,
                                                      const std::vector<Type>&);

@@ -5,8 +5,7 @@ namespace shardproof::denote {
 
 template std::vector<Distributed<Dual>> run(const Geometry&, const ir::Op&,
                                             const std::vector<Held<Dual>>&,
-                                            const std::vector<const Type*>&,
-                                            std::optional<Meeting>&);
+                                            const std::vector<const Type*>&, Meetings&);
 template std::vector<Distributed<Dual>> run(const Geometry&, const ir::Op&,
                                             const std::vector<Held<Dual>>&,
                                             const std::vector<Type>&);

@@ -4,8 +4,7 @@ namespace shardproof::denote {
 
 template std::vector<Distributed<Field>> run(const Geometry&, const ir::Op&,
                                              const std::vector<Held<Field>>&,
-                                             const std::vector<const Type*>&,
-                                             std::optional<Meeting>&);
+                                             const std::vector<const Type*>&, Meetings&);
 template std::vector<Distributed<Field>> run(const Geometry&, const ir::Op&,
                                              const std::vector<Held<Field>>&,
                                              const std::vector<Type>&);

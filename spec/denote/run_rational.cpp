@@ -4,8 +4,7 @@ namespace shardproof::denote {
 
 template std::vector<Distributed<Rational>> run(const Geometry&, const ir::Op&,
                                                 const std::vector<Held<Rational>>&,
-                                                const std::vector<const Type*>&,
-                                                std::optional<Meeting>&);
+                                                const std::vector<const Type*>&, Meetings&);
 template std::vector<Distributed<Rational>> run(const Geometry&, const ir::Op&,
                                                 const std::vector<Held<Rational>>&,
                                                 const std::vector<Type>&);

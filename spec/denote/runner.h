@@ -17,10 +17,11 @@ class Runner {
  public:
   using Result = std::vector<Distributed<S>>;
 
-  /// `known`: a cache of this op's loop nest, which depends only on the types.
-  Runner(const Geometry& geometry, const std::vector<Held<S>>& operands,
-         const std::vector<const Type*>& results, std::optional<Meeting>& known)
-      : geometry_(geometry), operands_(operands), results_(results), known_(known) {
+  /// `known`: the loop nests of ops, which depend only on the types.
+  Runner(const Geometry& geometry, const ir::Op& op, const std::vector<Held<S>>& operands,
+         const std::vector<const Type*>& results, Meetings& known)
+      : geometry_(geometry), op_(op), operands_(operands), results_(results), known_(known) {
+    local_.resize(operands.size());
     for (const Held<S>& held : operands) need_local(held);
   }
 
@@ -235,16 +236,10 @@ class Runner {
   int64_t number(size_t i, int64_t device) const {
     return Scalar<S>::integer(arg(i, device)->data.at(0));
   }
-  std::vector<const Array<S>*> local(int64_t device) const {
-    std::vector<const Array<S>*> arrays;
-    for (size_t i = 0; i < operands_.size(); ++i) arrays.push_back(arg(i, device));
-    return arrays;
-  }
-
-  /// The operands' arrays on one device, for a pointwise op.
-  std::span<const Array<S>* const> few(int64_t device) const {
-    for (size_t i = 0; i < operands_.size(); ++i) few_.at(i) = arg(i, device);
-    return {few_.data(), operands_.size()};
+  /// The operands' arrays on one device, until the next call.
+  std::span<const Array<S>* const> local(int64_t device) const {
+    for (size_t i = 0; i < operands_.size(); ++i) local_[i] = arg(i, device);
+    return local_;
   }
 
   template <class Op>
@@ -274,6 +269,7 @@ class Runner {
   }
   std::vector<Along> opened(const ir::Indices& in) const {
     std::vector<Along> result;
+    result.reserve(in.left.size());
     for (size_t i = 0; i < in.left.size(); ++i)
       result.push_back(open(geometry_, in, in.left[i], operands_.at(i).type));
     return result;
@@ -283,9 +279,15 @@ class Runner {
     for (const Along& each : left) extents.add(each);
     return extents;
   }
+  /// The loop nest of the op.
+  template <class Make>
+  const Meeting& nest(Make make) const {
+    const auto found = known_.find(&op_);
+    return found != known_.end() ? found->second : known_.emplace(&op_, make()).first->second;
+  }
   Result contracted(const ir::Pattern& pattern, ir::ReduceFn fn = ir::ReduceFn::sum) const {
-    if (!known_) known_ = contraction(elaborated(pattern));
-    return each([&](int64_t device) { return contract(fn, *known_, local(device)); });
+    const Meeting& how = nest([&] { return contraction(elaborated(pattern)); });
+    return each([&](int64_t device) { return contract(fn, how, local(device)); });
   }
   /// The loop nest of a contraction. A new index on the right has the extent of the result's type.
   Meeting contraction(const ir::Indices& in) const {
@@ -297,12 +299,15 @@ class Runner {
   template <class Fn>
   Result entries(Fn fn) const {
     std::vector<const Shape*> own;
+    own.reserve(operands_.size());
     for (const Held<S>& held : operands_) own.push_back(&held.type);
     if (aligned(own))
-      return each([&](int64_t device) { return aligned_pointwise(few(device), fn); });
-    if (!known_) known_ = by_whole_dims(own);
-    if (!known_) known_ = alignment(own);
-    return each([&](int64_t device) { return pointwise(*known_, few(device), fn); });
+      return each([&](int64_t device) { return aligned_pointwise(local(device), fn); });
+    const Meeting& how = nest([&] {
+      auto whole = by_whole_dims(own);
+      return whole ? *std::move(whole) : alignment(own);
+    });
+    return each([&](int64_t device) { return pointwise(how, local(device), fn); });
   }
   /// The loop nest if each operand's positions occur unopened in the widest operand.
   std::optional<Meeting> by_whole_dims(const std::vector<const Shape*>& own) const {
@@ -350,18 +355,18 @@ class Runner {
   }
 
   const Geometry& geometry_;
+  const ir::Op& op_;
   const std::vector<Held<S>>& operands_;
   const std::vector<const Type*>& results_;
-  std::optional<Meeting>& known_;
-  mutable std::array<const Array<S>*, most_operands> few_{};
+  Meetings& known_;
+  mutable std::vector<const Array<S>*> local_;
 };
 
 template <class S>
 std::vector<Distributed<S>> run(const Geometry& geometry, const ir::Op& op,
                                 const std::vector<Held<S>>& operands,
-                                const std::vector<const Type*>& results,
-                                std::optional<Meeting>& known) {
-  return std::visit(Runner<S>(geometry, operands, results, known), op);
+                                const std::vector<const Type*>& results, Meetings& known) {
+  return std::visit(Runner<S>(geometry, op, operands, results, known), op);
 }
 
 template <class S>
@@ -370,7 +375,7 @@ std::vector<Distributed<S>> run(const Geometry& geometry, const ir::Op& op,
                                 const std::vector<Type>& results) {
   std::vector<const Type*> types;
   for (const Type& type : results) types.push_back(&type);
-  std::optional<Meeting> none;
+  Meetings none;
   return run(geometry, op, operands, types, none);
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 // Ops that select, join or reverse entries along one dim, on one device.
+#include <span>
+
 #include "spec/denote/array.h"
 
 namespace shardproof::denote {
@@ -13,7 +15,7 @@ Array<S> write(Array<S> x, size_t dim, const Array<S>& y, int64_t first) {
 
 /// Joins the operands along a dim of the result; an operand without the dim is one entry.
 template <class S>
-Array<S> concat(const std::vector<const Array<S>*>& x, size_t dim, size_t rank) {
+Array<S> concat(std::span<const Array<S>* const> x, size_t dim, size_t rank) {
   std::vector<Array<S>> parts;
   int64_t total = 0;
   for (const Array<S>* each : x) {
