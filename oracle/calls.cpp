@@ -101,9 +101,10 @@ Vars apply(const ir::Grad& op, Site& site) {
                     values_of(operands, 0, inputs), op.with_value ? nullptr : &upstream, op.wrt);
   std::vector<Tensor> all = std::move(done.gradients);
   if (op.with_value) all.insert(all.begin(), done.results.at(0));
+  const bool followed = one_is_followed(operands);
   Vars results;
   for (Tensor& each : all)
-    results.push_back(site.record(std::move(each), operands, [](const Node&) {
+    results.push_back(site.record(std::move(each), followed, [](const Node&) {
       throw std::domain_error("the gradient of a gradient is asked for, and it has none");
     }));
   return results;

@@ -11,7 +11,7 @@ Vars apply(const ir::Number& op, Site&) {
 }
 
 Vars apply(const ir::SizeOf& op, Site& site) {
-  const int64_t size = op.axis ? site.run.table.axis(op.name) : site.run.table.size(Dim{{op.name}});
+  const int64_t size = op.axis ? site.run.table.axis(op.name) : site.run.table.size(op.name);
   return {constant(scalar(static_cast<double>(size)))};
 }
 

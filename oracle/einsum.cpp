@@ -170,14 +170,16 @@ Vars apply(const ir::Einsum& op, Site& site) {
   const Reading& reading = *read;
   Tensor value =
       shaped(contracted(terms_of(reading, operands), reading.right).tensor, site.shape());
-  return {site.record(std::move(value), operands, [operands, read](const Node& result) {
-    const Reading& reading = *read;
-    const std::vector<Term> terms = terms_of(reading, operands);
-    const Term gradient = term(reading, reading.right, result.gradient);
-    for (size_t i = 0; i < operands.size(); ++i)
-      if (operands[i]->followed)
-        contribute(operands[i], shaped(gradient_of(terms, i, gradient), operands[i]->value.shape));
-  })};
+  return {site.record(
+      std::move(value), one_is_followed(operands), [operands, read](const Node& result) {
+        const Reading& reading = *read;
+        const std::vector<Term> terms = terms_of(reading, operands);
+        const Term gradient = term(reading, reading.right, result.gradient);
+        for (size_t i = 0; i < operands.size(); ++i)
+          if (operands[i]->followed)
+            contribute(operands[i],
+                       shaped(gradient_of(terms, i, gradient), operands[i]->value.shape));
+      })};
 }
 
 }  // namespace shardproof::oracle

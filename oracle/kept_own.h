@@ -19,7 +19,7 @@ struct KeptGradient {
 };
 
 struct KeptReading {
-  Unsized unsized;
+  std::shared_ptr<const Unsized> unsized;
   std::shared_ptr<Table> table = {};  ///< of the last sizes
   std::shared_ptr<const Reading> sized = {};
 };

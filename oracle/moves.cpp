@@ -63,15 +63,16 @@ void put(std::vector<Entry>& result, const std::vector<Entry>& x, const Position
 Var gather(Site& site, const Var& x, Positions from, Extents shape) {
   check(from, count(shape), x->value.shape);
   Tensor value = picked(x->value, from, std::move(shape));
-  return site.record(std::move(value), {x}, [x, from = std::move(from)](const Node& result) {
-    contribute(x, added(result.gradient, from, x->value.shape));
-  });
+  return site.record(std::move(value), x->followed,
+                     [x, from = std::move(from)](const Node& result) {
+                       contribute(x, added(result.gradient, from, x->value.shape));
+                     });
 }
 
 Var scatter_add(Site& site, const Var& x, Positions to, Extents shape) {
   check(to, count(x->value.shape), shape);
   Tensor value = added(x->value, to, std::move(shape));
-  return site.record(std::move(value), {x}, [x, to = std::move(to)](const Node& result) {
+  return site.record(std::move(value), x->followed, [x, to = std::move(to)](const Node& result) {
     contribute(x, picked(result.gradient, to, x->value.shape));
   });
 }
@@ -82,14 +83,14 @@ Var place(Site& site, std::vector<Part> parts, Extents shape) {
   value.shape = shape;
   const bool keys = !parts.at(0).x->value.keys.empty();
   (keys ? value.keys.resize(entries) : value.data.resize(entries));
-  Vars operands;
+  bool followed = false;
   for (const Part& part : parts) {
     check(part.to, count(part.x->value.shape), shape);
-    operands.push_back(part.x);
+    followed = followed || part.x->followed;
     put(value.data, part.x->value.data, part.to);
     put(value.keys, part.x->value.keys, part.to);
   }
-  return site.record(std::move(value), operands, [parts = std::move(parts)](const Node& result) {
+  return site.record(std::move(value), followed, [parts = std::move(parts)](const Node& result) {
     Tensor left = result.gradient;
     for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
       contribute(part->x, picked(left, part->to, part->x->value.shape));

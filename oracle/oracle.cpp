@@ -52,7 +52,7 @@ void check_inputs(Run& run, const ir::Function& function, const std::vector<Tens
   for (size_t i = 0; i < params.size(); ++i) {
     const ir::Value& param = function.values[params[i]];
     try {
-      const Extents wanted = run.table.extents(param.type.dims);
+      const Extents& wanted = run.table.shape(param.type);
       if (inputs[i].shape != wanted)
         throw std::domain_error("its shape is to be " + to_string(wanted));
       check_entries(inputs[i], param.type.dtype);
@@ -76,6 +76,7 @@ Vars checked_inputs(Run& run, const ir::Function& function, const std::vector<Te
   check_requirements(run, function);
   check_inputs(run, function, inputs);
   Vars result;
+  result.reserve(inputs.size());
   for (const Tensor& input : inputs) result.push_back(constant(input));
   return result;
 }
@@ -107,6 +108,7 @@ void seed(const ir::Function& function, const Vars& results, const std::vector<T
 
 std::vector<Tensor> values_of(const Vars& vars) {
   std::vector<Tensor> result;
+  result.reserve(vars.size());
   for (const Var& var : vars) result.push_back(var->value);
   return result;
 }

@@ -29,7 +29,7 @@ Var cumulated(Site& site, size_t dim) {
       for (int64_t i = 0; i < lanes.inner; ++i)
         sums.data[static_cast<size_t>(lanes.at(o, j, i))] +=
             sums.data[static_cast<size_t>(lanes.at(o, j - 1, i))];
-  return site.record(std::move(sums), {x}, [x, lanes](const Node& result) {
+  return site.record(std::move(sums), x->followed, [x, lanes](const Node& result) {
     Tensor after = result.gradient;
     for (int64_t o = 0; o < lanes.outer; ++o)
       for (int64_t j = lanes.size - 1; j-- > 0;)

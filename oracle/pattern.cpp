@@ -1,6 +1,8 @@
 #include "oracle/pattern.h"
 
 #include <algorithm>
+#include <list>
+#include <string_view>
 
 #include "oracle/kept_own.h"
 
@@ -10,15 +12,17 @@ namespace {
 // One index of a position. A name of a plain dim has one part; an alias of a group has one for each
 // factor, and these have no names of their own.
 struct Token {
-  Name name;
+  std::string_view name;
   size_t part = 0;
-  Name dim;  ///< the plain dim whose size it has
+  std::string_view dim;  ///< the plain dim whose size it has
   bool operator==(const Token&) const = default;
 };
 using Place = std::vector<Token>;
 using Side = std::vector<Place>;
 
 [[noreturn]] void refuse(const std::string& sentence) { throw std::domain_error(sentence); }
+
+std::string quoted(std::string_view name) { return "`" + std::string(name) + "`"; }
 
 bool contains(const Place& place, const Token& token) {
   return std::find(place.begin(), place.end(), token) != place.end();
@@ -41,12 +45,14 @@ void open(const ir::Program& program, const Name& name, Place& place) {
 
 Place opened(const ir::Program& program, const Dim& dim) {
   Place place;
+  place.reserve(dim.factors.size());
   for (const Name& factor : dim.factors) open(program, factor, place);
   return place;
 }
 
 Side opened(const ir::Program& program, const std::vector<Split>& dims) {
   Side side;
+  side.reserve(dims.size());
   for (const Split& split : dims) side.push_back(opened(program, split.dim));
   return side;
 }
@@ -68,7 +74,7 @@ void refuse_twice(const Side& side, std::optional<size_t> bracket) {
   for (size_t p = 0; p < side.size(); ++p)
     if (p != bracket) all.insert(all.end(), side[p].begin(), side[p].end());
   for (auto at = all.begin(); at != all.end(); ++at)
-    if (std::find(at + 1, all.end(), *at) != all.end()) refuse("`" + at->name + "` stands twice");
+    if (std::find(at + 1, all.end(), *at) != all.end()) refuse(quoted(at->name) + " stands twice");
 }
 
 // The pattern's names for an operand, position by position, beside those of its type.
@@ -90,7 +96,7 @@ void compare_with_type(const Side& says, const Side& type) {
       if (next == own.end()) break;
       at = static_cast<size_t>(next - own.begin());
       if (at == first)
-        refuse("`" + names[at].name + "` is the name of another position of the operand");
+        refuse(quoted(names[at].name) + " is the name of another position of the operand");
     }
   }
 }
@@ -122,34 +128,6 @@ Side joined(const Side& divided, const Side& as) {
   return result;
 }
 
-// A group that counts as a whole: its parts have no names of their own.
-void seal(Place& place) {
-  Name whole;
-  for (const Token& token : place) whole += token.name + "'" + std::to_string(token.part) + " ";
-  for (size_t i = 0; i < place.size(); ++i) place[i] = {whole, i, place[i].dim};
-}
-
-// The names of a body are those of the caller, whose groups the body does not know: a group is a
-// whole, and is opened only where the right side has its factors instead.
-void seal_groups(std::vector<Side>& left, Side& right) {
-  Side positions;
-  for (const Side& side : left) positions.insert(positions.end(), side.begin(), side.end());
-  Place wanted;
-  for (const Place& place : right)
-    for (const Token& token : place)
-      if (!contains(positions, place) && !contains(positions, Place{token}))
-        wanted.push_back(token);
-  const Side written = right;
-  for (Side& side : left)
-    for (Place& place : side)
-      if (contains(written, place) ||
-          std::none_of(place.begin(), place.end(),
-                       [&](const Token& token) { return contains(wanted, token); }))
-        if (place.size() > 1) seal(place);
-  for (Place& place : right)
-    if (place.size() > 1 && contains(positions, place)) seal(place);
-}
-
 enum class Unknown { refused, named, own };
 
 class Reader {
@@ -167,7 +145,7 @@ class Reader {
     if (pattern.inferred) read_body(program);
   }
 
-  Unsized run(Form form) {
+  std::shared_ptr<const Unsized> run(Form form) {
     for (size_t i = 0; i < left_.size(); ++i) refuse_twice(left_[i], left_bracket(i));
     refuse_twice(right_, form == Form::writes ? written_bracket() : pattern_.right_bracket);
     if (form == Form::joins)
@@ -178,7 +156,7 @@ class Reader {
       sides(form);
     for (const Side& side : left_) reading_.left_counts.push_back(counts(side));
     reading_.right_counts = counts(right_);
-    return std::move(reading_);
+    return std::make_shared<const Unsized>(std::move(reading_));
   }
 
  private:
@@ -193,6 +171,35 @@ class Reader {
     seal_groups(left, right);
     for (size_t i = 0; i < left.size(); ++i) left_[i] = joined(left[i], left_[i]);
     right_ = joined(right, right_);
+  }
+
+  // A group that counts as a whole: its parts have no names of their own.
+  void seal(Place& place) {
+    Name& whole = sealed_.emplace_back();
+    for (const Token& token : place)
+      whole += std::string(token.name) + "'" + std::to_string(token.part) + " ";
+    for (size_t i = 0; i < place.size(); ++i) place[i] = {whole, i, place[i].dim};
+  }
+
+  // The names of a body are those of the caller, whose groups the body does not know: a group is a
+  // whole, and is opened only where the right side has its factors instead.
+  void seal_groups(std::vector<Side>& left, Side& right) {
+    Side positions;
+    for (const Side& side : left) positions.insert(positions.end(), side.begin(), side.end());
+    Place wanted;
+    for (const Place& place : right)
+      for (const Token& token : place)
+        if (!contains(positions, place) && !contains(positions, Place{token}))
+          wanted.push_back(token);
+    const Side written = right;
+    for (Side& side : left)
+      for (Place& place : side)
+        if (contains(written, place) ||
+            std::none_of(place.begin(), place.end(),
+                         [&](const Token& token) { return contains(wanted, token); }))
+          if (place.size() > 1) seal(place);
+    for (Place& place : right)
+      if (place.size() > 1 && contains(positions, place)) seal(place);
   }
 
   void sides(Form form) {
@@ -235,15 +242,18 @@ class Reader {
   Indices read(const Side& side, std::optional<size_t> bracket, Unknown unknown) {
     if (bracket && *bracket >= side.size()) refuse("there is no position in brackets");
     Indices result;
-    for (size_t p = 0; p < side.size(); ++p) {
-      const Indices found = p == bracket ? apart(side[p]) : named(side[p], unknown);
-      result.insert(result.end(), found.begin(), found.end());
-    }
+    for (size_t p = 0; p < side.size(); ++p)
+      if (p == bracket) {
+        const Indices& found = apart(side[p]);
+        result.insert(result.end(), found.begin(), found.end());
+      } else {
+        for (const Token& token : side[p]) result.push_back(named(token, unknown));
+      }
     return result;
   }
 
   // In brackets: paired with nothing but another place in brackets.
-  Indices apart(const Place& place) {
+  const Indices& apart(const Place& place) {
     if (bracketed_.empty()) {
       bracketed_ = place;
       for (const Token& token : place) reading_.bracket.push_back(made(token));
@@ -254,22 +264,18 @@ class Reader {
     return reading_.bracket;
   }
 
-  Indices named(const Place& place, Unknown unknown) {
-    Indices result;
-    for (const Token& token : place) {
-      const auto found = std::find_if(names_.begin(), names_.end(),
-                                      [&](const auto& each) { return each.first == token; });
-      if (found == names_.end() && unknown == Unknown::refused)
-        refuse("no operand has `" + token.name + "`");
-      result.push_back(found == names_.end() ? made(token) : found->second);
-      if (found == names_.end() && unknown == Unknown::named)
-        names_.push_back({token, result.back()});
-    }
-    return result;
+  size_t named(const Token& token, Unknown unknown) {
+    const auto found = std::find_if(names_.begin(), names_.end(),
+                                    [&](const auto& each) { return each.first == token; });
+    if (found != names_.end()) return found->second;
+    if (unknown == Unknown::refused) refuse("no operand has " + quoted(token.name));
+    const size_t index = made(token);
+    if (unknown == Unknown::named) names_.push_back({token, index});
+    return index;
   }
 
   size_t made(const Token& token) {
-    reading_.dims.push_back(Dim{{token.dim}});
+    reading_.dims.emplace_back(token.dim);
     return reading_.dims.size() - 1;
   }
 
@@ -292,17 +298,19 @@ class Reader {
     return result;
   }
 
-  static size_t only_one(const std::vector<std::pair<Token, size_t>>& left_over, const Name& dim) {
+  static size_t only_one(const std::vector<std::pair<Token, size_t>>& left_over,
+                         std::string_view dim) {
     std::vector<size_t> of_dim;
     for (const auto& [token, index] : left_over)
       if (token.dim == dim) of_dim.push_back(index);
     if (of_dim.size() == 1) return of_dim[0];
-    refuse(of_dim.empty() ? "the operand has no `" + dim + "` that is left over"
-                          : "two of the operand's indices are left over for one `" + dim + "`");
+    refuse(of_dim.empty() ? "the operand has no " + quoted(dim) + " that is left over"
+                          : "two of the operand's indices are left over for one " + quoted(dim));
   }
 
   static Counts counts(const Side& side) {
     Counts result;
+    result.reserve(side.size());
     for (const Place& place : side) result.push_back(place.size());
     return result;
   }
@@ -312,6 +320,7 @@ class Reader {
   Side right_;
   std::vector<std::pair<Token, size_t>> names_;
   Place bracketed_;
+  std::list<Name> sealed_;  ///< names that tokens refer to
   Unsized reading_;
 };
 
@@ -329,33 +338,40 @@ void check(const Reading& reading, const Indices& indices, const Counts& counts,
   }
 }
 
-std::shared_ptr<const Reading> sized(Site& site, const Unsized& read) {
-  Reading reading{{}, read.left, read.right, read.bracket};
-  for (const Dim& dim : read.dims) reading.sizes.push_back(site.run.table.size(dim));
-  for (size_t i = 0; i < read.left.size(); ++i)
-    check(reading, read.left[i], read.left_counts[i], site.operand(i)->value.shape);
-  check(reading, read.right, read.right_counts, site.shape());
-  return std::make_shared<const Reading>(std::move(reading));
+std::shared_ptr<const Reading> sized(Site& site, const std::shared_ptr<const Unsized>& read) {
+  std::vector<int64_t> sizes;
+  sizes.reserve(read->dims.size());
+  for (const Name& dim : read->dims) sizes.push_back(site.run.table.size(dim));
+  const auto reading = std::make_shared<const Reading>(Reading{read, std::move(sizes)});
+  for (size_t i = 0; i < read->left.size(); ++i)
+    check(*reading, read->left[i], read->left_counts[i], site.operand(i)->value.shape);
+  check(*reading, read->right, read->right_counts, site.shape());
+  return reading;
 }
 
 }  // namespace
 
 Extents Reading::extents(const Indices& of) const {
   Extents result;
+  result.reserve(of.size());
   for (size_t index : of) result.push_back(sizes.at(index));
   return result;
 }
 
 Extents Reading::strides(const Indices& own) const {
   Extents result(sizes.size(), 0);
-  const Extents along = row_major(extents(own));
-  for (size_t i = 0; i < own.size(); ++i) result[own[i]] = along[i];
+  int64_t stride = 1;
+  for (auto index = own.rbegin(); index != own.rend(); ++index) {
+    result.at(*index) = stride;
+    stride *= sizes[*index];
+  }
   return result;
 }
 
 Positions Reading::walk(const Indices& over, const Indices& own) const {
   const Extents all = strides(own);
   Extents along;
+  along.reserve(over.size());
   for (size_t index : over) along.push_back(all[index]);
   return positions(extents(over), along);
 }

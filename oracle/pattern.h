@@ -9,14 +9,25 @@
 namespace shardproof::oracle {
 
 using Indices = std::vector<size_t>;  ///< into Reading::sizes, the first major
+using Counts = std::vector<size_t>;   ///< of indices, by position
 
-/// The same number is the same index, in whatever operand, alone or as a factor of a group. A
-/// tensor is seen as having one dim for each index: a group is row-major.
-struct Reading {
-  std::vector<int64_t> sizes;  ///< by index
-  std::vector<Indices> left;   ///< by operand
+/// A reading at any sizes. The same number is the same index, in whatever operand, alone or as a
+/// factor of a group. A tensor is seen as having one dim for each index: a group is row-major.
+struct Unsized {
+  std::vector<Name> dims;     ///< by index: whose size it has
+  std::vector<Indices> left;  ///< by operand
   Indices right;
   Indices bracket;  ///< of the place in brackets
+  std::vector<Counts> left_counts;
+  Counts right_counts;
+};
+
+/// A reading at the sizes of a point.
+struct Reading {
+  std::shared_ptr<const Unsized> unsized;
+  std::vector<int64_t> sizes;  ///< by index
+  const std::vector<Indices>& left = unsized->left;
+  const Indices &right = unsized->right, &bracket = unsized->bracket;
 
   Extents extents(const Indices& of) const;
   /// The entries of a tensor that has the indices `own`, in the order of `over`: by index, a stride
@@ -32,17 +43,6 @@ enum class Form {
   renames,  ///< new names on the right for indices that are not there under their own: rearrange
   writes,   ///< the second operand's block, whatever its name; the right has the bracket's name
   joins     ///< what the operands put into the bracket on the right, whatever its name
-};
-
-using Counts = std::vector<size_t>;  ///< of indices, by position
-
-/// A reading at any sizes.
-struct Unsized {
-  std::vector<Dim> dims;  ///< by index: whose size it has
-  std::vector<Indices> left;
-  Indices right, bracket;
-  std::vector<Counts> left_counts;
-  Counts right_counts;
 };
 
 /// Throws std::domain_error where the pattern means nothing for these operands.

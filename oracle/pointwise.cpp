@@ -204,7 +204,7 @@ Vars apply(const ir::Unary& op, Site& site) {
   Tensor y = x->value;
   for (double& entry : y.data) entry = f.value(entry);
   if (!f.slope) return {constant(std::move(y))};
-  return {site.record(std::move(y), {x}, [x, f](const Node& result) {
+  return {site.record(std::move(y), x->followed, [x, f](const Node& result) {
     contribute_scaled(x, result.gradient,
                       [&](size_t i) { return f.slope(x->value.data[i], result.value.data[i]); });
   })};
@@ -217,7 +217,7 @@ Vars apply(const ir::Binary& op, Site& site) {
   for (size_t i = 0; i < y.data.size(); ++i) y.data[i] = f.value(y.data[i], b->value.data[i]);
   note_sides(site, op.fn, a->value, b->value, y);
   if (!f.slope_a) return {constant(std::move(y))};
-  return {site.record(std::move(y), {a, b}, [a, b, f](const Node& result) {
+  return {site.record(std::move(y), a->followed || b->followed, [a, b, f](const Node& result) {
     const std::vector<double>&x = a->value.data, &z = b->value.data;
     contribute_scaled(a, result.gradient, [&](size_t i) { return f.slope_a(x[i], z[i]); });
     contribute_scaled(b, result.gradient, [&](size_t i) { return f.slope_b(x[i], z[i]); });
@@ -230,7 +230,7 @@ Vars apply(const ir::Where&, Site& site) {
   Tensor y = a->value;
   for (size_t i = 0; i < y.data.size(); ++i)
     if (c->value.data[i] == 0) y.data[i] = b->value.data[i];
-  return {site.record(std::move(y), {a, b}, [a, b, c](const Node& result) {
+  return {site.record(std::move(y), a->followed || b->followed, [a, b, c](const Node& result) {
     Tensor to_a = result.gradient, to_b = result.gradient;
     for (size_t i = 0; i < to_a.data.size(); ++i) (c->value.data[i] == 0 ? to_a : to_b).data[i] = 0;
     contribute(a, to_a);
@@ -246,7 +246,7 @@ Vars apply(const ir::Cast& op, Site& site) {
   Tensor y = x->value;
   if (!is_exact(op.to)) {
     disturb(y);
-    return {site.record(std::move(y), {x},
+    return {site.record(std::move(y), x->followed,
                         [x](const Node& result) { contribute(x, result.gradient); })};
   }
   for (double& entry : y.data)
@@ -260,7 +260,7 @@ Vars apply(const ir::Total&, Site& site) {
   const Vars fields = site.operands();
   Tensor sum = scalar(0);
   for (const Var& field : fields) sum.data[0] += field->value.data.at(0);
-  return {site.record(std::move(sum), fields, [fields](const Node& result) {
+  return {site.record(std::move(sum), one_is_followed(fields), [fields](const Node& result) {
     for (const Var& field : fields) contribute(field, result.gradient);
   })};
 }

@@ -71,12 +71,12 @@ std::vector<const Tensor*> operand_tensors(const Site& site) {
 
 void run_step(Site& site) {
   try {
-    const Vars results = std::visit([&](const auto& op) { return apply(op, site); }, site.instr.op);
+    Vars results = std::visit([&](const auto& op) { return apply(op, site); }, site.instr.op);
     if (disturbs() && rounds(site.instr.op) && is_float(site.type().dtype))
       disturb(results.at(0)->value, operand_tensors(site), is_curved(site.instr.op));
     check_results(site, results);
     for (size_t i = 0; i < results.size(); ++i)
-      site.frame.values[site.instr.results[i]] = results[i];
+      site.frame.values[site.instr.results[i]] = std::move(results[i]);
   } catch (const std::logic_error& error) {
     std::vector<Extents> shapes;
     for (const Var& operand : site.operands()) shapes.push_back(operand->value.shape);
@@ -99,14 +99,20 @@ Table::Table(const ir::Program& program, const Sizes& sizes) : program_(program)
   merge(sizes_, sizes.axes);
   merge(sizes_, sizes.dims);
   for (const auto& [name, given] : sizes.dims)
-    if (depends_on_others(program, name, given) && size(Dim{{name}}) != given)
-      throw std::domain_error("|" + name + "| is " + std::to_string(size(Dim{{name}})) +
+    if (depends_on_others(program, name, given) && size(name) != given)
+      throw std::domain_error("|" + name + "| is " + std::to_string(size(name)) +
                               ", and is given as " + std::to_string(given));
 }
 
+int64_t Table::size(const Name& dim) {
+  if (const auto at = of_names_.find(dim); at != of_names_.end()) return at->second;
+  return of_names_[dim] = program_.size(Dim{{dim}}, sizes_);
+}
+
 int64_t Table::size(const Dim& dim) {
-  if (const auto at = known_.find(dim.factors); at != known_.end()) return at->second;
-  return known_[dim.factors] = program_.size(dim, sizes_);
+  if (dim.factors.size() == 1) return size(dim.factors[0]);
+  if (const auto at = of_groups_.find(dim.factors); at != of_groups_.end()) return at->second;
+  return of_groups_[dim.factors] = program_.size(dim, sizes_);
 }
 
 int64_t Table::axis(const Axis& axis) const {
@@ -117,6 +123,7 @@ int64_t Table::axis(const Axis& axis) const {
 
 Extents Table::extents(const std::vector<Split>& dims) {
   Extents result;
+  result.reserve(dims.size());
   for (const Split& split : dims) result.push_back(size(split.dim));
   return result;
 }
@@ -145,6 +152,7 @@ void check_range(const Tensor& x, Dtype dtype) {
 
 Vars Site::operands() const {
   Vars result;
+  result.reserve(instr.operands.size());
   for (size_t i = 0; i < instr.operands.size(); ++i) result.push_back(operand(i));
   return result;
 }

@@ -14,6 +14,7 @@ class Table {
  public:
   Table(const ir::Program& program, const Sizes& sizes);
   int64_t size(const Dim& dim);
+  int64_t size(const Name& dim);
   int64_t axis(const Axis& axis) const;
   Extents extents(const std::vector<Split>& dims);
   /// The extents of a value's type, which must outlive the table.
@@ -27,7 +28,8 @@ class Table {
  private:
   const ir::Program& program_;
   std::map<Name, int64_t> sizes_;
-  std::unordered_map<std::vector<Name>, int64_t, NamesHash> known_;
+  std::unordered_map<Name, int64_t> of_names_;
+  std::unordered_map<std::vector<Name>, int64_t, NamesHash> of_groups_;
   std::unordered_map<const Type*, Extents> shapes_;
 };
 
@@ -64,11 +66,10 @@ struct Site {
   const Extents& shape(size_t i = 0) { return run.table.shape(type(i)); }
   Extents extents(const std::vector<Split>& dims) { return run.table.extents(dims); }
   int64_t whole(size_t i) const;  ///< operand i, a scalar that is a whole number
+  /// The result of the op. `followed`: the gradient of an operand is wanted.
   template <class Back>
-  Var record(Tensor value, const Vars& operands, Back pull_back) {
-    for (const Var& operand : operands)
-      if (operand->followed)
-        return run.tape.record(origin(), std::move(value), operands, std::move(pull_back));
+  Var record(Tensor value, bool followed, Back pull_back) {
+    if (followed) return run.tape.record(origin(), std::move(value), std::move(pull_back));
     return constant(std::move(value));
   }
 };

@@ -28,9 +28,11 @@ Var rolled(Site& site, const Reading& reading, int64_t by) {
 Vars moved(Site& site, const ir::Pattern& pattern, Form form) {
   const auto read = read_pattern(site, pattern, form, 1);
   const Reading& reading = *read;
+  const Var& x = site.operand(0);
+  if (reading.right == reading.left[0] && x->value.shape == site.shape() && !x->followed)
+    return {x};
   want_all(reading.left[0], reading.right);
-  return {
-      gather(site, site.operand(0), reading.walk(reading.right, reading.left[0]), site.shape())};
+  return {gather(site, x, reading.walk(reading.right, reading.left[0]), site.shape())};
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "oracle/tape.h"
 
+#include <algorithm>
+
 #include "oracle/disturbed.h"
 
 namespace shardproof::oracle {
@@ -17,6 +19,10 @@ Var constant(Tensor value) {
   return node;
 }
 
+bool one_is_followed(const Vars& vars) {
+  return std::any_of(vars.begin(), vars.end(), [](const Var& var) { return var->followed; });
+}
+
 void contribute(const Var& x, const Tensor& gradient) {
   if (!x->followed) return;
   if (!x->has_gradient()) {
@@ -26,10 +32,10 @@ void contribute(const Var& x, const Tensor& gradient) {
   for (size_t i = 0; i < gradient.data.size(); ++i) x->gradient.data[i] += gradient.data[i];
 }
 
-Var Tape::record(const Origin& origin, Tensor value, const Vars& operands, PullBack pull_back) {
+Var Tape::record(const Origin& origin, Tensor value, PullBack pull_back) {
   Var result = constant(std::move(value));
-  for (const Var& operand : operands) result->followed = result->followed || operand->followed;
-  if (result->followed) entries_.push_back({origin, result, std::move(pull_back)});
+  result->followed = true;
+  entries_.push_back({origin, result, std::move(pull_back)});
   return result;
 }
 

@@ -22,6 +22,8 @@ using Vars = std::vector<Var>;
 
 /// A value whose gradient is not needed.
 Var constant(Tensor value);
+/// Whether the gradient of one of them is wanted.
+bool one_is_followed(const Vars& vars);
 /// Adds to the gradient of x, where it is wanted.
 void contribute(const Var& x, const Tensor& gradient);
 
@@ -40,8 +42,8 @@ using PullBack = std::function<void(const Node& result)>;
 
 class Tape {
  public:
-  /// A value made from `operands`: followed if one of them is.
-  Var record(const Origin& origin, Tensor value, const Vars& operands, PullBack pull_back);
+  /// A value that is followed.
+  Var record(const Origin& origin, Tensor value, PullBack pull_back);
   /// Takes the gradients that the last values have to the first; a tape runs back once.
   void run_back();
 
