@@ -31,7 +31,7 @@ Cost CostOfRun::at(size_t function, const denote::Sizes& sizes) {
 }
 
 const CostOfRun::Sum& CostOfRun::function(size_t f) {
-  const auto [at, fresh] = known_.emplace(f, Sum{});
+  const auto [at, fresh] = known_.try_emplace(f);
   if (!fresh) return at->second;
   const ir::Function& own = program_.functions.at(f);
   Sum sum = block(own, own.body);
@@ -44,17 +44,15 @@ const CostOfRun::Sum& CostOfRun::function(size_t f) {
 
 CostOfRun::Sum CostOfRun::block(const ir::Function& own, const ir::Block& block) {
   Sum sum;
-  for (const ir::Instr& instr : block.instrs)
-    for (const auto& [product, cost] : of(own, instr)) sum[product] += cost;
+  for (const ir::Instr& instr : block.instrs) add(own, instr, sum);
   return sum;
 }
 
-CostOfRun::Sum CostOfRun::of(const ir::Function& own, const ir::Instr& instr) {
-  if (auto* call = std::get_if<ir::Call>(&instr.op)) return function(call->function);
-  Sum sum;
-  if (auto* grad = std::get_if<ir::Grad>(&instr.op)) {
-    for (const auto& [product, cost] : function(grad->function)) sum[product] = 4 * cost;
-    return sum;
+void CostOfRun::add(const ir::Function& own, const ir::Instr& instr, Sum& sum) {
+  if (auto callee = callee_of(instr.op)) {
+    const double times = std::holds_alternative<ir::Grad>(instr.op) ? 4 : 1;
+    for (const auto& [product, cost] : function(*callee)) sum[product] += times * cost;
+    return;
   }
   if (const ir::Block* body = body_of(instr.op)) {
     Product steps;
@@ -68,16 +66,15 @@ CostOfRun::Sum CostOfRun::of(const ir::Function& own, const ir::Instr& instr) {
       std::sort(product.begin(), product.end());
       sum[product] += cost;
     }
-    return sum;
+    return;
   }
-  sum[{}].ops = 1;
+  sum[{}].ops += 1;
   if (auto* einsum = std::get_if<ir::Einsum>(&instr.op)) {
     sum[product(einsum->pattern.left)].numbers += 1;
-    return sum;
+    return;
   }
   for (ir::ValueId id : instr.results)
     if (id != ir::no_value) sum[product_of(own, id)].numbers += 1;
-  return sum;
 }
 
 CostOfRun::Product CostOfRun::product_of(const ir::Function& own, ir::ValueId value) {
@@ -96,7 +93,7 @@ CostOfRun::Product CostOfRun::product(std::span<const Shape> shapes) {
 }
 
 size_t CostOfRun::place(const Dim& dim) {
-  const auto [at, fresh] = places_.emplace(dim.factors, dims_.size());
+  const auto [at, fresh] = places_.try_emplace(dim.factors, dims_.size());
   if (fresh) dims_.push_back(dim);
   return at->second;
 }

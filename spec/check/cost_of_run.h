@@ -29,7 +29,7 @@ class CostOfRun {
 
   const Sum& function(size_t f);
   Sum block(const ir::Function& own, const ir::Block& block);
-  Sum of(const ir::Function& own, const ir::Instr& instr);
+  void add(const ir::Function& own, const ir::Instr& instr, Sum& sum);
   Product product(std::span<const Shape> shapes);
   Product product_of(const ir::Function& own, ir::ValueId value);
   size_t place(const Dim& dim);
