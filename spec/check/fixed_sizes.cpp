@@ -248,6 +248,7 @@ FixedSizes large_sizes(const ir::Program& program) {
 FixedSizes sizes_to_reduce(const ir::Program& program, size_t plan) {
   constexpr int64_t small = 2;
   FixedSizes sizes = sizes_above(program, small, small);
+  if (sizes.empty()) return sizes;
   const FixedSizes large = large_sizes(program);
   for (const Name& name : bounds_of_values(program, plan))
     sizes.dims.erase(name), sizes.axes.erase(name);
