@@ -71,6 +71,7 @@ Place flat(const Side& side) {
 // A place in brackets is paired with nothing: it may have the name of another, or of its factor.
 void refuse_twice(const Side& side, std::optional<size_t> bracket) {
   Place all;
+  all.reserve(side.size());
   for (size_t p = 0; p < side.size(); ++p)
     if (p != bracket) all.insert(all.end(), side[p].begin(), side[p].end());
   for (auto at = all.begin(); at != all.end(); ++at)
@@ -134,6 +135,7 @@ class Reader {
  public:
   Reader(Site& site, const ir::Pattern& pattern) : pattern_(pattern) {
     const ir::Program& program = site.run.program;
+    left_.reserve(pattern.left.size());
     for (const Shape& shape : pattern.left) left_.push_back(opened(program, shape.dims));
     right_ = opened(program, pattern.right.dims);
     for (size_t i = 0; i < left_.size(); ++i)
@@ -242,6 +244,7 @@ class Reader {
   Indices read(const Side& side, std::optional<size_t> bracket, Unknown unknown) {
     if (bracket && *bracket >= side.size()) refuse("there is no position in brackets");
     Indices result;
+    result.reserve(side.size());
     for (size_t p = 0; p < side.size(); ++p)
       if (p == bracket) {
         const Indices& found = apart(side[p]);

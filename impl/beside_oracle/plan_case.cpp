@@ -38,7 +38,7 @@ void set(LocalTensor& tensor, size_t i, double value) {
 
 namespace {
 
-void spread(PlanCase& one, const denote::Geometry& geometry, std::mt19937_64& rng) {
+void spread(PlanCase& one, const denote::Geometry& geometry, denote::RandomBits& rng) {
   one.local.clear();
   for (size_t i = 0; i < one.whole.size(); ++i)
     one.local.push_back(
@@ -58,7 +58,7 @@ void add_saved(PlanCase& one, const denote::Geometry& geometry) {
 }  // namespace
 
 denote::Distributed<double> same_on_devices(const denote::Geometry& geometry, const Type& type,
-                                            denote::Array<double>& x, std::mt19937_64& rng) {
+                                            denote::Array<double>& x, denote::RandomBits& rng) {
   auto held = lay_out(geometry, type, x, rng);
   const auto whole = denote::represented(geometry, type, held);
   const auto same = [](double a, double b) {
@@ -84,7 +84,7 @@ PlanCase case_of(const Program& program, const PlanReport& report) {
 std::optional<std::vector<oracle::Tensor>> draw(PlanCase& one,
                                                 const std::vector<Divisibility>& conditions,
                                                 unsigned seed, bool ties, const MeshWish& wish) {
-  std::mt19937_64 rng(seed);
+  denote::RandomBits rng(seed);
   MeshWish claimed = wish;
   claimed.requirements = requirements_of_claim(program_of(one), one.unit.function);
   const auto sizes = mesh_sizes(program_of(one), conditions, rng, claimed);
@@ -94,7 +94,7 @@ std::optional<std::vector<oracle::Tensor>> draw(PlanCase& one,
 }
 
 std::optional<std::vector<oracle::Tensor>> draw_inputs(PlanCase& one, unsigned seed, bool ties) {
-  std::mt19937_64 rng(seed + 1'000'000);
+  denote::RandomBits rng(seed + 1'000'000);
   const denote::Geometry geometry(program_of(one), one.sizes);
   const Draw first = ties ? Draw::ties : Draw::mixed;
   for (Draw draw : {first, Draw::positive}) {  // variances of a step are under roots
@@ -148,7 +148,10 @@ Evaluate erasure_of(const PlanCase& one) {
   return [saved = saved_of(one)](const PointOfPlan& point) { return erasure(point, saved); };
 }
 
-std::vector<oracle::Tensor> claimed(const PlanCase& one) { return claimed(point_of(one)); }
+std::vector<oracle::Tensor> claimed(const PlanCase& one) {
+  return claimed(
+      PointOfPlan{one.unit.program, one.unit.types, one.unit.function, one.sizes, one.whole, {}});
+}
 
 void fill(LocalTensor& tensor, const std::vector<double>& data, bool exactly) {
   for (size_t k = 0; k < data.size(); ++k) {

@@ -42,7 +42,7 @@ std::optional<std::vector<oracle::Tensor>> draw_inputs(PlanCase& one, unsigned s
 /// The devices' parts of `x` (lay_out). Throws std::logic_error unless they represent x exactly:
 /// both sides of a law get the same inputs.
 denote::Distributed<double> same_on_devices(const denote::Geometry& geometry, const Type& type,
-                                            denote::Array<double>& x, std::mt19937_64& rng);
+                                            denote::Array<double>& x, denote::RandomBits& rng);
 
 Mesh mesh_of(const denote::Sizes& sizes);
 std::string text(const PlanCase& one);  ///< `ffn_sharded at d=2 t=3 B=2 ..`

@@ -40,7 +40,7 @@ class OpenSizes {
 void require_small(const PlanCase& one, const std::vector<Divisibility>& conditions,
                    const beside::CaseOptions& options) {
   require_few_ops(*one.unit.program, one.unit.function);
-  std::mt19937_64 rng(options.seed);
+  denote::RandomBits rng(options.seed);
   const auto sizes = mesh_sizes(*one.unit.program, conditions, rng, {.given = options.given});
   if (!sizes) throw PlanError("no small mesh and sizes meet the conditions of the file");
   const double numbers = CostOfRun(*one.unit.program).at(one.unit.function, *sizes).numbers;

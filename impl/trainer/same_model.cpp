@@ -68,7 +68,7 @@ Mesh one_device(const Program& program) {
 /// Sizes that meet what the plan claims; none on a mesh with fixed axes, or if a run takes too
 /// long.
 std::optional<DimSizes> sizes_for(const Program& program, const PlanReport& plan,
-                                  const DimSizes& given, std::mt19937_64& rng) {
+                                  const DimSizes& given, denote::RandomBits& rng) {
   const ir::Program& resolved = program.checked().program();
   const auto drawn = mesh_sizes(resolved, plan.conditions, rng,
                                 {.axes = std::set<Axis>(),
@@ -94,7 +94,7 @@ class Comparison {
 
   /// Draws sizes, weights and tokens; sizes are at most `most`, and those of the run if they are
   /// smaller. False if no such sizes meet what the plans claim, or if a run takes too long.
-  bool draw(const DimSizes& dims, int64_t most, std::mt19937_64& rng) {
+  bool draw(const DimSizes& dims, int64_t most, denote::RandomBits& rng) {
     DimSizes given;
     for (const auto& [name, size] : dims) given[name] = std::min(size, most);
     const std::vector<Split>& ids = param(*roles_.ids).dims;
@@ -250,7 +250,7 @@ void require_same_model(const Program& program, const StepRoles& roles,
       require_same_weights(function(program, roles.step), cache, group);
   if (!logits) return;
   Comparison comparison(program, program.plan(*logits), cached, cached.plan(cache.name), state);
-  std::mt19937_64 rng(1);
+  denote::RandomBits rng(1);
   for (int64_t most = 1024; most > 2; most /= 2)
     if (comparison.draw(dims, most, rng)) return comparison.compare();
   if (comparison.draw({}, 0, rng)) comparison.compare();

@@ -14,7 +14,7 @@
 namespace shardproof::properties {
 namespace {
 
-denote::Sizes sizes_of(const MeshWorld& world, size_t plan, std::mt19937_64& rng) {
+denote::Sizes sizes_of(const MeshWorld& world, size_t plan, denote::RandomBits& rng) {
   const auto sizes = mesh_sizes(world.program, world.conditions, rng,
                                 {.requirements = requirements_of_claim(world.program, plan)});
   if (!sizes) throw denote::Unsupported("no small mesh meets its conditions");

@@ -39,7 +39,7 @@ class MeshRun {
   const MeshWorld world_;
   size_t plan_;
   const ir::Function& function_;
-  std::mt19937_64 rng_;
+  denote::RandomBits rng_;
   denote::Sizes sizes_;
   denote::Geometry geometry_;
   Arrays whole_, claimed_;

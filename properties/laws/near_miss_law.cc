@@ -41,7 +41,7 @@ bool has(const PlanReport& report, const std::string& code) {
 }
 
 /// Numbers that hit the literals of the drafts, ties among them, and others.
-double drawn(Dtype dtype, std::mt19937_64& rng) {
+double drawn(Dtype dtype, denote::RandomBits& rng) {
   if (is_integer(dtype)) return static_cast<double>(rng() % 4);
   if (rng() % 3) return static_cast<double>(rng() % 13) / 4 - 1.5;
   return std::uniform_real_distribution<double>(-2, 2)(rng);
@@ -49,7 +49,7 @@ double drawn(Dtype dtype, std::mt19937_64& rng) {
 
 /// Whether the erasure of the plan is its model at one point; true where one has no value there.
 bool agrees(const CheckedProgram& program, const PlanReport& report, uint64_t seed) {
-  std::mt19937_64 rng(seed);
+  denote::RandomBits rng(seed);
   const auto sizes = mesh_sizes(program.program(), all_conditions(program), rng, {.least = 2});
   if (!sizes) return true;
   PointOfPlan point{.program = &program.program(),

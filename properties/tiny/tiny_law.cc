@@ -58,7 +58,7 @@ class Training {
     for (const StateGroup& group : roles.state)
       for (size_t i = group.param; i < group.param + group.count; ++i)
         for (double& x : whole[i].data) x *= group.name == "m" || group.name == "v" ? 0 : 0.25;
-    std::mt19937_64 rng(1);
+    denote::RandomBits rng(1);
     const denote::Geometry geometry(ir, sizes_);
     for (size_t i = 0; i < whole.size(); ++i)
       local_.push_back(properties::same_on_devices(

@@ -1,10 +1,9 @@
 #pragma once
 // Runs a plan op by op on all devices of a small mesh (spec/denote), and its gradients by their
 // derived backwards.
-#include <random>
-
 #include "spec/check/check.h"
 #include "spec/check/claim.h"
+#include "spec/denote/few_draws.h"
 
 namespace shardproof {
 
@@ -16,7 +15,7 @@ class Devices {
  public:
   using Values = std::vector<denote::Distributed<double>>;
 
-  Devices(const denote::Sizes& sizes, const ProgramToRun& to_run, std::mt19937_64& rng)
+  Devices(const denote::Sizes& sizes, const ProgramToRun& to_run, denote::RandomBits& rng)
       : sizes_(sizes), to_run_(to_run), rng_(rng) {}
 
   /// Replaces calls of plans that have their own runs, and backwards of differentiated plans, by
@@ -54,7 +53,7 @@ class Devices {
 
   const denote::Sizes& sizes_;
   const ProgramToRun& to_run_;
-  std::mt19937_64& rng_;
+  denote::RandomBits& rng_;
   mutable std::map<const ir::Program*, std::unique_ptr<denote::Geometry>> geometries_;
 };
 

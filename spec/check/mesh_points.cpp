@@ -13,7 +13,7 @@ namespace {
 
 /// The first two axes have sizes 2 and 3, or 3 and 2, or 2 and 2 (for files that fix sizes like 8);
 /// others 1 or 2. This keeps the number of devices small.
-void draw_mesh(const ir::Program& program, const MeshWish& wish, std::mt19937_64& rng,
+void draw_mesh(const ir::Program& program, const MeshWish& wish, denote::RandomBits& rng,
                bool equal_axes, denote::Sizes& sizes) {
   std::vector<Axis> axes = program.axis_names();
   std::shuffle(axes.begin(), axes.end(), rng);
@@ -166,7 +166,7 @@ std::vector<Divisibility> all_conditions(const CheckedProgram& checked) {
 
 std::optional<denote::Sizes> mesh_sizes(const ir::Program& program,
                                         const std::vector<Divisibility>& conditions,
-                                        std::mt19937_64& rng, const MeshWish& wish) {
+                                        denote::RandomBits& rng, const MeshWish& wish) {
   for (int tries = 0; tries < 400; ++tries) {
     denote::Sizes sizes;
     const bool equal_axes = tries >= 300 || (tries >= 40 && tries % 2 == 1);
@@ -224,7 +224,7 @@ std::vector<denote::Sizes> smaller_sizes(const ir::Program& program,
 }
 
 denote::Distributed<double> lay_out(const denote::Geometry& geometry, const Type& type,
-                                    denote::Array<double>& x, std::mt19937_64& rng) {
+                                    denote::Array<double>& x, denote::RandomBits& rng) {
   const bool has_summands = std::any_of(
       type.marks.begin(), type.marks.end(),
       [&](const auto& mark) { return mark.second != Mark::I && geometry.axis(mark.first) > 1; });

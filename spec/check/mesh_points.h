@@ -1,10 +1,10 @@
 #pragma once
 // Test points: a mesh, sizes that a plan's axes divide, and the devices' parts of the inputs.
 #include <optional>
-#include <random>
 #include <set>
 
 #include "spec/check/check.h"
+#include "spec/denote/few_draws.h"
 #include "spec/denote/geometry.h"
 
 namespace shardproof {
@@ -28,7 +28,7 @@ struct MeshWish {
 /// and the file's requirements. Nullopt if none was found.
 std::optional<denote::Sizes> mesh_sizes(const ir::Program& program,
                                         const std::vector<Divisibility>& conditions,
-                                        std::mt19937_64& rng, const MeshWish& wish = {});
+                                        denote::RandomBits& rng, const MeshWish& wish = {});
 
 /// Smaller sizes that satisfy the same requirements: of one axis, or of one dim and its dependent
 /// sizes; smallest first. Sizes in `given` stay.
@@ -41,6 +41,6 @@ std::vector<denote::Sizes> smaller_sizes(const ir::Program& program,
 /// is set to the sum of the parts, so that both sides of a comparison get equal
 /// inputs.
 denote::Distributed<double> lay_out(const denote::Geometry& geometry, const Type& type,
-                                    denote::Array<double>& x, std::mt19937_64& rng);
+                                    denote::Array<double>& x, denote::RandomBits& rng);
 
 }  // namespace shardproof

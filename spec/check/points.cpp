@@ -6,10 +6,10 @@
 #include <set>
 #include <stdexcept>
 
-#include "spec/check/few_draws.h"
 #include "spec/check/literals.h"
 #include "spec/check/params_of_ids.h"
 #include "spec/check/requirements.h"
+#include "spec/denote/few_draws.h"
 #include "spec/ir/walk.h"
 
 namespace shardproof {
@@ -28,7 +28,7 @@ bool sizes_hold(const ir::Program& program, const denote::Sizes& sizes,
 
 namespace {
 
-using Random = FewDraws<std::mt19937>;
+using Random = denote::FewDraws<std::mt19937>;
 
 /// Sizes for requirements that small sizes do not satisfy: their numbers, the neighbours and
 /// doubles of these.
@@ -154,6 +154,7 @@ denote::Array<double> zeros(const ir::Program& program, const Type& type,
                             const denote::Sizes& sizes) {
   denote::Array<double> array;
   size_t count = 1;
+  array.shape.reserve(type.dims.size());
   for (const Split& split : type.dims) {
     array.shape.push_back(program.size(split.dim, sizes.dims));
     count *= static_cast<size_t>(array.shape.back());
@@ -165,11 +166,19 @@ denote::Array<double> zeros(const ir::Program& program, const Type& type,
 DrawRules::DrawRules(const ir::Program& program)
     : small_integers(indexes_tables(program)), of_values(requires_of_values(program)) {}
 
+DrawRules DrawRules::of(const ir::Program& program, const ir::Function& function) const {
+  DrawRules own = *this;
+  own.ids =
+      small_integers ? params_of_ids(program, function) : std::vector<bool>(function.params.size());
+  return own;
+}
+
 std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
                                                  const ir::Function& function,
                                                  const denote::Sizes& sizes, unsigned seed,
                                                  Draw draw) {
-  return random_inputs(program, function, sizes, seed, draw, DrawRules(program));
+  return random_inputs(program, function, sizes, seed, draw,
+                       DrawRules(program).of(program, function));
 }
 
 std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
@@ -177,8 +186,6 @@ std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
                                                  const denote::Sizes& sizes, unsigned seed,
                                                  Draw draw, const DrawRules& rules) {
   Random rng(seed);
-  std::vector<bool> ids(function.params.size());
-  if (rules.small_integers) ids = params_of_ids(program, function);
   std::optional<double> literal;
   if (draw == Draw::literals) {
     constexpr double least = 3, most = 1e6;
@@ -192,13 +199,14 @@ std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
     literal.reset();
   }
   std::vector<denote::Array<double>> inputs;
+  inputs.reserve(function.params.size());
   for (size_t i = 0; i < function.params.size(); ++i) {
     const Type& type = function.values[function.params[i]].type;
     denote::Array<double> array = zeros(program, type, sizes);
     // For some tensors only: a label may be -100 where an id may not.
     const bool own = literal && rng() % 2;
     for (double& entry : array.data)
-      entry = draw_number(rng, type, draw, !ids[i], own ? literal : std::nullopt);
+      entry = draw_number(rng, type, draw, !rules.ids.at(i), own ? literal : std::nullopt);
     inputs.push_back(std::move(array));
   }
   satisfy_assumptions(program, function, sizes, inputs);

@@ -27,15 +27,18 @@ bool sizes_hold(const ir::Program& program, const denote::Sizes& sizes,
 /// The program's requirements on drawn numbers; computed once for many draws.
 struct DrawRules {
   explicit DrawRules(const ir::Program& program);
+  /// The same, for inputs of this function.
+  DrawRules of(const ir::Program& program, const ir::Function& function) const;
   bool small_integers = false;  ///< some integers index a table
   bool of_values = false;       ///< a body has `require s > 0`: other signs are outside the claim
+  std::vector<bool> ids = {};   ///< the parameters that index a table
 };
 
 /// Zeros of a type.
 denote::Array<double> zeros(const ir::Program& program, const Type& type,
                             const denote::Sizes& sizes);
 
-/// Random inputs that satisfy the function's assumptions.
+/// Random inputs that satisfy the function's assumptions. `rules`: of this function.
 std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
                                                  const ir::Function& function,
                                                  const denote::Sizes& sizes, unsigned seed,

@@ -294,7 +294,7 @@ class Trial {
 
   const Devices::World& world_;
   const DrawRules& rules_;
-  std::mt19937_64 rng_;
+  denote::RandomBits rng_;
   PointOfPlan point_;
   Devices devices_;
   const denote::Geometry& geometry_;
@@ -343,6 +343,7 @@ class Runs {
                             : ReachedDims(to_run_(world.program)).of(proved.plan)),
         own_costs_(to_run_(world.program)),
         costs_(open_.empty() ? file.costs : own_costs_),
+        rules_(file.rules.of(world.program, world.program.functions.at(proved.plan))),
         file_(file),
         kept_(file.readings) {}
 
@@ -395,7 +396,7 @@ class Runs {
   /// Sizes of all dims of the file.
   std::optional<denote::Sizes> drawn_for_file(size_t seed) {
     const auto draw = [&] {
-      std::mt19937_64 rng(seed);
+      denote::RandomBits rng(seed);
       return mesh_sizes(to_run_(world_.program), proved_.conditions, rng, wish_);
     };
     if (!open_.empty()) return draw();
@@ -450,7 +451,7 @@ class Runs {
     const Finding agreed{Finding::Kind::agrees, ""};
     if (assumes_values_ || !sides_.one_is_open()) return agreed;
     const double each = cost(*at_).numbers;
-    Trial trial(world_, to_run_, file_.rules, proved_.plan, *at_, 1);
+    Trial trial(world_, to_run_, rules_, proved_.plan, *at_, 1);
     for (unsigned i = 0; i < side_draws && i * each < numbers_for_sides && sides_.one_is_open();
          ++i) {
       const Finding found = trial.at_new_side(i, sides_);
@@ -473,7 +474,7 @@ class Runs {
   /// values, the erasure decides whether it holds for a draw.
   Finding first_that_says(unsigned seed, bool first) {
     const std::vector<Draw> draws = draws_from(seed);
-    Trial trial(world_, to_run_, file_.rules, proved_.plan, *at_, seed);
+    Trial trial(world_, to_run_, rules_, proved_.plan, *at_, seed);
     Finding found;
     const auto run = [&](Draw draw, unsigned with, double scale = 1) {
       found = trial.at(draw, with, scale, proved_.through && first, first || requires_values_);
@@ -520,6 +521,7 @@ class Runs {
   const std::set<Name> dims_;
   CostOfRun own_costs_;  ///< of the program with reduced sizes
   CostOfRun& costs_;
+  const DrawRules rules_;
   RunsOfFile& file_;
   std::vector<std::optional<denote::Sizes>> drawn_;
   const oracle::KeptWork kept_;

@@ -12,7 +12,7 @@ namespace {
 /// Gradients: a rule that accepts operands with gradient is right for it too, and one that refuses
 /// them for it alone has no type of the result that would do.
 bool gradient_right(const Trial& trial, const std::vector<Type>& results,
-                    const std::vector<Axis>& axes, std::mt19937_64& rng) {
+                    const std::vector<Axis>& axes, RandomBits& rng) {
   int right = 0;
   for (int attempt = 0; attempt < 40 && right < 3; ++attempt) try {
       const auto operands = trial.operands(random_numbers(trial, rng));
@@ -35,7 +35,7 @@ bool gradient_right(const Trial& trial, const std::vector<Type>& results,
 }
 
 void check_gradients(const OpCase& op, const World& world, const std::vector<Type>& operands,
-                     Tally& tally, std::mt19937_64& rng) {
+                     Tally& tally, RandomBits& rng) {
   if (any_max(operands)) return;
   std::vector<Input> inputs;
   for (const Type& type : operands) inputs.push_back({type, {}, {}, op.constant != inputs.size()});
@@ -110,7 +110,7 @@ char state(const Shape& shape, const Axis& axis) {
 /// The adjoints of an accepted collective take a gradient at the dual of its result's type to the
 /// same gradient at the dual of its operand's, and are accepted themselves.
 void check_adjoint(const World& world, const Type& from, const Type& to, Tally& tally,
-                   std::mt19937_64& rng) {
+                   RandomBits& rng) {
   const Geometry geometry(world.program, world.sizes);
   const Type start = dual(to, world.axes), end = dual(from, world.axes);
   std::set<ir::CollectiveFn> steps;
@@ -146,7 +146,7 @@ void check_adjoint(const World& world, const Type& from, const Type& to, Tally& 
 
 TEST(RulesAreRight, AdjointsOfCollectives) {
   Tally tally;
-  std::mt19937_64 rng(11);
+  RandomBits rng(11);
   const World world = law::world({{"d", 2}, {"t", 3}}, 6);
   for (const OpCase& op : collective_cases())
     for (const Type& from : candidate_types(op.operands[0], world.axes, true))

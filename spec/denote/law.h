@@ -62,7 +62,7 @@ inline std::vector<World> worlds(bool two_axes) {
 
 inline bool natural(Dtype dtype) { return !is_float(dtype); }
 
-inline std::vector<Rational> random_numbers(const Trial& trial, std::mt19937_64& rng) {
+inline std::vector<Rational> random_numbers(const Trial& trial, RandomBits& rng) {
   std::vector<Rational> numbers;
   for (const FreeEntry& entry : trial.free_entries()) {
     const Dtype dtype = trial.inputs()[entry.operand].type.dtype;
@@ -77,7 +77,7 @@ inline std::vector<Rational> random_numbers(const Trial& trial, std::mt19937_64&
 /// Whether the devices end with the op's value at `results`, for random numbers.
 enum class Outcome { right, wrong, undecided };
 inline Outcome value_outcome(const Trial& trial, const std::vector<Type>& results,
-                             std::mt19937_64& rng) {
+                             RandomBits& rng) {
   int right = 0;
   for (int attempt = 0; attempt < 60 && right < 8; ++attempt) try {
       const auto operands = trial.operands(random_numbers(trial, rng));
@@ -194,7 +194,7 @@ inline void report(const std::string& what, const Tally& tally) {
 template <class Check>
 Tally over_all(const std::vector<OpCase>& cases, bool copies, Check check) {
   Tally tally;
-  std::mt19937_64 rng(7);
+  RandomBits rng(7);
   for (const OpCase& op : cases)
     for (const World& world : worlds(op.two_axes))
       for (const auto& operands : tuples(op.operands, world.axes, copies))

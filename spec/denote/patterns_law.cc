@@ -317,11 +317,9 @@ rc::Gen<DrawnOp> drawn_ops(const ir::Program& program, rc::Gen<int> kinds) {
       std::move(kinds), laws::dice_words(60));
 }
 /// For sizes and entries.
-std::mt19937_64 drawn_bits() {
-  return std::mt19937_64(static_cast<uint64_t>(*laws::below(1 << 20)));
-}
+RandomBits drawn_bits() { return RandomBits(static_cast<uint64_t>(*laws::below(1 << 20))); }
 
-Sizes sizes_of(std::mt19937_64& rng) {
+Sizes sizes_of(RandomBits& rng) {
   Sizes sizes{{{"d", 2}}, {{"N", 2}}};
   if (rng() % 2) sizes.mesh.push_back({"t", 2});
   for (const char* dim : {"B", "K", "D", "L", "M"}) sizes.dims[dim] = rng() % 3 ? 2 : 4;
@@ -356,7 +354,7 @@ ir::Op stated(const Cases::Case& made, const Type& result) {
 TEST(Patterns, WhatARuleAcceptsIsRightOnDevices) {
   const ir::Program program = named_program();
   std::map<std::string, std::pair<int, int>> tally;  // accepted, decided
-  const auto right = [&](const DrawnOp& drawn, std::mt19937_64& bits) {
+  const auto right = [&](const DrawnOp& drawn, RandomBits& bits) {
     const auto& made = drawn.made;
     const Geometry geometry(program, sizes_of(bits));
     const std::vector<Type> whole = whole_results(made->op, made->operands);
@@ -387,7 +385,7 @@ TEST(Patterns, WhatARuleAcceptsIsRightOnDevices) {
   };
   EXPECT_TRUE(laws::holds("what a rule accepts is right on devices", 2'550, 20'000, [&] {
     const DrawnOp drawn = *drawn_ops(program, laws::below(Cases::kinds));
-    std::mt19937_64 bits = drawn_bits();
+    RandomBits bits = drawn_bits();
     if (drawn.made) right(drawn, bits);
   }));
   for (const auto& [name, times] : tally)
@@ -435,7 +433,7 @@ TEST(Patterns, OnOneDeviceAnEinsumIsTheSumOverItsIndices) {
   EXPECT_TRUE(laws::holds("an einsum is the sum over its indices", 3'000, 20'000, [&] {
     const int kind = *rc::gen::element(0, 4, 5, 6, 7);
     const auto [made] = *drawn_ops(program, rc::gen::just(kind));
-    std::mt19937_64 bits = drawn_bits();
+    RandomBits bits = drawn_bits();
     if (!made) return;
     const Geometry one(program, {{}, sizes_of(bits).dims});
     const std::vector<Type> results = whole_results(made->op, made->operands);

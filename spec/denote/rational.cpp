@@ -98,9 +98,7 @@ Rational Scalar<Rational>::apply(ir::BinaryFn fn, const Rational& a, const Ratio
   throw Unsupported(std::string(ir::name_of(fn)) + " of rationals");
 }
 Rational Scalar<Rational>::truncated(const Rational& x) { return x.numerator() / x.denominator(); }
-Rational Scalar<Rational>::random(std::mt19937_64& rng) {
-  return static_cast<int64_t>(rng() % 11) - 5;
-}
+Rational Scalar<Rational>::random(RandomBits& rng) { return static_cast<int64_t>(rng() % 11) - 5; }
 Rational Scalar<Rational>::draw(ir::RandomFn fn, const Rational& k, int64_t index) {
   const uint64_t hash = scramble(scramble(key(k)) + static_cast<uint64_t>(index));
   if (fn == ir::RandomFn::uniform) return {static_cast<int64_t>(hash % 64), 64};

@@ -26,7 +26,7 @@ bool Scalar<double>::same(double a, double b) {
 }
 double Scalar<double>::truncated(double x) { return std::trunc(x); }
 /// Numbers with few bits: their sums are exact, so ties remain ties.
-double Scalar<double>::random(std::mt19937_64& rng) {
+double Scalar<double>::random(RandomBits& rng) {
   return std::uniform_int_distribution<int>(-128, 128)(rng) / 64.0;
 }
 double Scalar<double>::draw(ir::RandomFn fn, double k, int64_t index) {

@@ -27,7 +27,7 @@ bool takes_maximum(const Type& type) {
 
 /// Splits `whole` into summands, or into operands of a maximum, for the devices of `group`.
 template <class S>
-void spread(Array<S> whole, bool maximum, const std::vector<size_t>& group, std::mt19937_64& rng,
+void spread(Array<S> whole, bool maximum, const std::vector<size_t>& group, RandomBits& rng,
             Distributed<S>& result) {
   for (size_t i = 1; i < group.size(); ++i) result[group[i]] = whole;
   const size_t entries = group.size() > 1 ? whole.data.size() : 0;
@@ -87,7 +87,7 @@ std::vector<int64_t> leaders(const Geometry& geometry, const Type& type, bool ma
 
 template <class S>
 Distributed<S> distribute(const Geometry& geometry, const Type& type, const Array<S>& x,
-                          std::mt19937_64& rng) {
+                          RandomBits& rng) {
   const auto devices = static_cast<size_t>(geometry.devices());
   if (x.shape != geometry.global_shape(type)) throw Mismatch("a tensor of another shape");
   const auto [copied, first] = leaders(geometry, type);
@@ -144,9 +144,8 @@ std::optional<Array<S>> represented(const Geometry& geometry, const Type& type,
   return whole;
 }
 
-#define SHARDPROOF_INSTANTIATE(S)                                                   \
-  template Distributed<S> distribute(const Geometry&, const Type&, const Array<S>&, \
-                                     std::mt19937_64&);                             \
+#define SHARDPROOF_INSTANTIATE(S)                                                                 \
+  template Distributed<S> distribute(const Geometry&, const Type&, const Array<S>&, RandomBits&); \
   template std::optional<Array<S>> represented(const Geometry&, const Type&, const Distributed<S>&);
 SHARDPROOF_INSTANTIATE(Rational)
 SHARDPROOF_INSTANTIATE(Field)

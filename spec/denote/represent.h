@@ -12,7 +12,7 @@ namespace shardproof::denote {
 /// random device holds the maximum.
 template <class S>
 Distributed<S> distribute(const Geometry& geometry, const Type& type, const Array<S>& x,
-                          std::mt19937_64& rng);
+                          RandomBits& rng);
 
 /// The tensor that the devices represent at `type`; none for arrays of another shape or copies that
 /// differ.

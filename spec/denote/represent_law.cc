@@ -38,7 +38,7 @@ void round_trips(const std::string& dims) {
   const ir::Program program = testing::program({"d", "t"});
   const Sizes sizes{{{"d", 2}, {"t", 3}}, {{"M", 6}, {"K", 6}, {"D", 2}, {"F", 6}}};
   const Geometry geometry(program, sizes);
-  std::mt19937_64 rng(3);
+  RandomBits rng(3);
   for (const Type& type : candidate_types(testing::type(dims), {"d", "t"}, true)) {
     Array<S> x{geometry.global_shape(type), {}};
     int64_t entries = 1;

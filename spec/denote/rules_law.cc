@@ -24,7 +24,7 @@ std::string allowance(const OpCase& op, const std::vector<Type>& operands, const
 
 /// Values: an operand without gradient has no I, so all refusals are for the value's sake.
 void check_values(const OpCase& op, const World& world, const std::vector<Type>& operands,
-                  Tally& tally, std::mt19937_64& rng) {
+                  Tally& tally, RandomBits& rng) {
   std::vector<Input> inputs;
   for (const Type& type : operands) inputs.push_back({type});
   const Geometry geometry(world.program, world.sizes);

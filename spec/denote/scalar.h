@@ -2,11 +2,11 @@
 // The numbers that an op can run on. Scalar<S> is what a denotation needs of S besides + - * / and
 // ==; booleans are 0 and 1.
 #include <cmath>
-#include <random>
 #include <string>
 #include <type_traits>
 
 #include "spec/denote/denote.h"
+#include "spec/denote/few_draws.h"
 
 namespace shardproof::denote {
 
@@ -66,7 +66,7 @@ struct Scalar<Rational> {
   static bool less(const Rational& a, const Rational& b) { return a < b; }
   static bool same(const Rational& a, const Rational& b) { return a == b; }
   static Rational truncated(const Rational& x);
-  static Rational random(std::mt19937_64& rng);  ///< a small integer
+  static Rational random(RandomBits& rng);  ///< a small integer
   static Rational draw(ir::RandomFn fn, const Rational& key, int64_t index);
   static Rational fold(const Rational& key, const std::string* tag, const Rational& n);
   static std::string text(const Rational& x);
@@ -82,7 +82,7 @@ struct Scalar<Field> {
   static bool less(const Field& a, const Field& b) { return a.nearest() < b.nearest(); }
   static bool same(const Field& a, const Field& b) { return a == b; }
   static Field truncated(const Field& x);
-  static Field random(std::mt19937_64& rng) { return Field::of_bits(rng()); }
+  static Field random(RandomBits& rng) { return Field::of_bits(rng()); }
   static Field draw(ir::RandomFn fn, const Field& key, int64_t index);
   static Field fold(const Field& key, const std::string* tag, const Field& n);
   static std::string text(const Field& x);
@@ -100,7 +100,7 @@ struct Scalar<double> {
   static bool less(double a, double b) { return a < b; }
   static bool same(double a, double b);  ///< equal to 1e-9, or bit by bit
   static double truncated(double x);
-  static double random(std::mt19937_64& rng);
+  static double random(RandomBits& rng);
   static double draw(ir::RandomFn fn, double key, int64_t index);
   static double fold(double key, const std::string* tag, double n);
   static std::string text(double x);  ///< four digits

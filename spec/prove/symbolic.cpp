@@ -96,9 +96,7 @@ Symbolic Scalar<Symbolic>::truncated(const Symbolic& x) {
     return Scalar<Rational>::truncated({value->numerator, value->denominator}).numerator();
   return Symbolic(Term::apply("fn.truncated", {x.term()}));
 }
-Symbolic Scalar<Symbolic>::random(std::mt19937_64&) {
-  throw Unsupported("a random symbolic value");
-}
+Symbolic Scalar<Symbolic>::random(RandomBits&) { throw Unsupported("a random symbolic value"); }
 Symbolic Scalar<Symbolic>::draw(ir::RandomFn fn, const Symbolic& key, int64_t index) {
   const char* name = fn == ir::RandomFn::uniform ? "fn.uniform" : "fn.normal";
   return Symbolic(Term::apply(name, {key.term(), Term(index)}));

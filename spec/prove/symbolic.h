@@ -69,7 +69,7 @@ struct Scalar<Symbolic> {
   }
   static bool same(const Symbolic& a, const Symbolic& b) { return a == b; }
   static Symbolic truncated(const Symbolic& x);
-  static Symbolic random(std::mt19937_64& rng);
+  static Symbolic random(RandomBits& rng);
   static Symbolic draw(ir::RandomFn fn, const Symbolic& key, int64_t index);
   static Symbolic fold(const Symbolic& key, const std::string* tag, const Symbolic& n);
   static std::string text(const Symbolic& x) { return to_smtlib(x.term()); }

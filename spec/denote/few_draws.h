@@ -1,10 +1,11 @@
 #pragma once
-// Random numbers for small inputs.
+// Random bits for small inputs.
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <random>
 
-namespace shardproof {
+namespace shardproof::denote {
 
 /// The numbers of `Standard`, a std::mt19937 or std::mt19937_64, each made when it is drawn. The
 /// standard engine makes hundreds at once; most inputs need few.
@@ -12,7 +13,7 @@ template <class Standard>
 class FewDraws {
  public:
   using result_type = typename Standard::result_type;
-  explicit FewDraws(result_type seed) : state_{seed & max()} {}
+  explicit FewDraws(result_type seed) { state_[0] = seed & max(); }
   static constexpr result_type min() { return Standard::min(); }
   static constexpr result_type max() { return Standard::max(); }
 
@@ -51,4 +52,7 @@ class FewDraws {
   size_t seeded_ = 1, at_ = 0;
 };
 
-}  // namespace shardproof
+/// The bits of all random numbers and layouts.
+using RandomBits = FewDraws<std::mt19937_64>;
+
+}  // namespace shardproof::denote
