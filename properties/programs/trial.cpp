@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "spec/check/conditions.h"
+#include "spec/denote/geometry.h"
 
 namespace shardproof::programs {
 
@@ -23,11 +24,12 @@ Program load(const std::string& text) {
 namespace {
 
 int64_t entries(const ir::Program& program, const denote::Sizes& sizes) {
+  const denote::Geometry geometry(program, sizes);
   int64_t most = 0;
   for (const ir::Function& function : program.functions)
     for (const ir::Value& value : function.values) {
       int64_t count = 1;
-      for (const Split& split : value.type.dims) count *= program.size(split.dim, sizes.dims);
+      for (const Split& split : value.type.dims) count *= geometry.size(split.dim);
       most = std::max(most, count);
     }
   return most;
