@@ -2,6 +2,7 @@
 // Loops over row-major arrays. An offset beyond an array throws std::logic_error in every build.
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "spec/denote/denote.h"
 
@@ -21,29 +22,33 @@ inline Extents row_major(const Extents& shape) {
   return strides;
 }
 
+/// Calls visit(offsets) for every index of the dims from `dim` on.
+template <class Visit>
+void walk_from(size_t dim, const Extents& shape, const std::vector<Extents>& strides,
+               std::span<int64_t> offsets, const Visit& visit) {
+  if (dim == shape.size()) return visit(offsets.data());
+  const auto move = [&](int64_t by) {
+    for (size_t k = 0; k < offsets.size(); ++k) offsets[k] += by * strides[k][dim];
+  };
+  const bool last = dim + 1 == shape.size();
+  for (int64_t i = 0; i < shape[dim]; ++i) {
+    last ? visit(offsets.data()) : walk_from(dim + 1, shape, strides, offsets, visit);
+    move(1);
+  }
+  move(-shape[dim]);
+}
+
 /// Calls visit(offsets) for every index of `shape` in row-major order; offsets[k] is the dot
 /// product of the index with strides[k].
 template <class Visit>
-void walk(const Extents& shape, const std::vector<Extents>& strides, Visit visit) {
-  const int64_t total = count(shape);
-  constexpr size_t most_on_stack = 24;
-  const size_t rank = shape.size(), arrays = strides.size();
+void walk(const Extents& shape, const std::vector<Extents>& strides, const Visit& visit) {
+  constexpr size_t most_on_stack = 8;
+  const size_t arrays = strides.size();
   for (const Extents& each : strides)
-    if (each.size() != rank) throw std::logic_error("strides of another number of dims");
+    if (each.size() != shape.size()) throw std::logic_error("strides of another number of dims");
   std::array<int64_t, most_on_stack> on_stack{};
-  std::vector<int64_t> on_heap(rank + arrays > most_on_stack ? rank + arrays : 0);
-  int64_t* const offsets = on_heap.empty() ? on_stack.data() : on_heap.data();
-  int64_t* const index = offsets + arrays;
-  for (int64_t step = 0; step < total; ++step) {
-    visit(offsets);
-    for (size_t i = rank; i-- > 0;) {
-      const bool carry = ++index[i] == shape[i];
-      const int64_t move = carry ? 1 - shape[i] : 1;
-      for (size_t k = 0; k < arrays; ++k) offsets[k] += move * strides[k][i];
-      if (!carry) break;
-      index[i] = 0;
-    }
-  }
+  std::vector<int64_t> on_heap(arrays > most_on_stack ? arrays : 0);
+  walk_from(0, shape, strides, {on_heap.empty() ? on_stack.data() : on_heap.data(), arrays}, visit);
 }
 
 template <class S>

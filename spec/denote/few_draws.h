@@ -20,12 +20,12 @@ class FewDraws {
   result_type operator()() {
     constexpr result_type low = (result_type{1} << Standard::mask_bits) - 1;
     seed_up_to(at_ + Standard::shift_size);
+    const size_t next = at_ + 1 < size ? at_ + 1 : 0;
     result_type& x = state_[at_];
-    const result_type next = state_[(at_ + 1) % size];
-    const result_type pair = (x & ~low) | (next & low);
+    const result_type pair = (x & ~low) | (state_[next] & low);
     x = state_[(at_ + Standard::shift_size) % size] ^ (pair >> 1) ^
         (pair % 2 ? Standard::xor_mask : 0);
-    at_ = (at_ + 1) % size;
+    at_ = next;
     return tempered(x);
   }
 
@@ -34,10 +34,11 @@ class FewDraws {
 
   void seed_up_to(size_t last) {
     constexpr int shift = Standard::word_size - 2;
-    for (; seeded_ <= std::min(last, size - 1); ++seeded_) {
-      const result_type before = state_[seeded_ - 1];
-      state_[seeded_] =
-          (Standard::initialization_multiplier * (before ^ (before >> shift)) + seeded_) & max();
+    const size_t end = std::min(last + 1, size);
+    result_type x = state_[seeded_ - 1];
+    for (; seeded_ < end; ++seeded_) {
+      x = (Standard::initialization_multiplier * (x ^ (x >> shift)) + seeded_) & max();
+      state_[seeded_] = x;
     }
   }
 

@@ -33,18 +33,23 @@ Geometry::Line Geometry::line(const Axis& name) const {
 
 int64_t Geometry::size(const Name& dim) const {
   const auto found = of_names_.find(dim);
-  return found != of_names_.end() ? found->second : of_names_[dim] = computed(Dim{{dim}});
+  return found != of_names_.end() ? found->second.size : known(Dim{{dim}}).size;
 }
 
-int64_t Geometry::size(const Dim& dim) const {
-  if (dim.factors.size() == 1) return size(dim.factors[0]);
+int64_t Geometry::size(const Dim& dim) const { return known(dim).size; }
+
+Geometry::Known& Geometry::known(const Dim& dim) const {
+  if (dim.factors.size() == 1) {
+    const auto found = of_names_.find(dim.factors[0]);
+    return found != of_names_.end() ? found->second : of_names_[dim.factors[0]] = computed(dim);
+  }
   const auto found = of_groups_.find(dim.factors);
   return found != of_groups_.end() ? found->second : of_groups_[dim.factors] = computed(dim);
 }
 
-int64_t Geometry::computed(const Dim& dim) const {
+Geometry::Known Geometry::computed(const Dim& dim) const {
   try {
-    return program_.size(dim, numbers_);
+    return {program_.size(dim, numbers_)};
   } catch (const std::domain_error& error) {
     throw Mismatch(error.what());
   }
@@ -57,17 +62,18 @@ int64_t Geometry::shards(const Split& split) const {
 }
 
 int64_t Geometry::local_size(const Split& split) const {
-  const int64_t whole = size(split.dim), count = shards(split);
-  if (count == 1) return whole;
-  if (leading_size(split.dim) % count != 0)
+  Known& dim = known(split.dim);
+  const int64_t count = shards(split);
+  if (count == 1) return dim.size;
+  if (dim.leading == 0) dim.leading = leading_size(split.dim);
+  if (dim.leading % count != 0)
     throw Mismatch("the axes of " + to_string(split) + " do not divide it");
-  return whole / count;
+  return dim.size / count;
 }
 
 int64_t Geometry::leading_size(const Dim& dim) const {
-  if (const auto found = leading_.find(dim.factors); found != leading_.end()) return found->second;
   const std::vector<Name> base = program_.base(dim);
-  return leading_[dim.factors] = base.empty() ? 1 : size(base[elaborate::leading(program_, base)]);
+  return base.empty() ? 1 : size(base[elaborate::leading(program_, base)]);
 }
 
 int64_t Geometry::block(const Split& split, int64_t device) const {

@@ -45,16 +45,21 @@ class Geometry {
                                       int64_t device) const;
 
  private:
-  int64_t computed(const Dim& dim) const;
-  int64_t leading_size(const Dim& dim) const;  ///< of the index that a dim's axes split
+  struct Known {
+    int64_t size = 0;
+    int64_t leading = 0;  ///< size of the index that the dim's axes split; 0: not asked for yet
+  };
+  Known& known(const Dim& dim) const;
+  Known computed(const Dim& dim) const;
+  int64_t leading_size(const Dim& dim) const;
 
   const ir::Program& program_;
   Sizes sizes_;
   std::map<Name, int64_t> numbers_;  ///< dims and axes
   std::vector<int64_t> strides_;     ///< of the mesh
   int64_t devices_;
-  mutable std::unordered_map<Name, int64_t> of_names_;
-  mutable std::unordered_map<std::vector<Name>, int64_t, NamesHash> of_groups_, leading_;
+  mutable std::unordered_map<Name, Known> of_names_;
+  mutable std::unordered_map<std::vector<Name>, Known, NamesHash> of_groups_;
 };
 
 }  // namespace shardproof::denote

@@ -55,12 +55,10 @@ S apply(ir::BinaryFn fn, const S& a, const S& b) {
   return Scalar<S>::apply(fn, a, b);
 }
 
-/// Float to float is the identity; a cast to an integer truncates; a cast to bool compares with 0.
-template <class S>
-S cast(Dtype from, Dtype to, const S& x) {
-  if (to == Dtype::boolean) return x == S(0) ? S(0) : S(1);
+/// Whether a cast to a number truncates; others are the identity.
+inline bool truncates(Dtype from, Dtype to) {
   const bool whole = is_integer(from) || from == Dtype::boolean || from == Dtype::key;
-  return is_integer(to) && !whole ? Scalar<S>::truncated(x) : x;
+  return is_integer(to) && !whole;
 }
 
 /// The operand that has all dims: the first one with the most dims.
