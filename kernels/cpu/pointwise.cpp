@@ -289,7 +289,11 @@ class Machine {
   }
 
   using Reals = Eigen::Map<Eigen::Array<R, Eigen::Dynamic, 1>, Eigen::Aligned64>;
-  Reals reals(Block<R>& x, int64_t n) { return Reals(x.real, n); }
+  /// In whole vectors: the last entries are computed as they are in the middle.
+  Reals reals(Block<R>& x, int64_t n) {
+    constexpr int64_t lanes = alignof(Block<R>) / sizeof(R);
+    return Reals(x.real, (n + lanes - 1) / lanes * lanes);
+  }
   Block<R>& arg(const Instruction& step, size_t i) { return *at_[step.from[i]]; }
 
   void step(const Instruction& instruction, Block<R>& to, int64_t n) {

@@ -61,6 +61,25 @@ TEST(Pointwise, EveryFunctionOfOneNumber) {
 #include "spec/ir/pointwise.def"
 }
 
+// Red if an entry's bits depend on its place in a block, or on the entries beside it: which those
+// are depends on the number of ranks.
+TEST(Pointwise, EntriesAloneHaveTheBitsThatTheyHaveAmongOthers) {
+  std::mt19937 rng(3);
+  std::uniform_real_distribution<double> near(-3, 3), far(-80, 80);
+  std::vector<double> all{0.0, 1e9, -1e300, 1e-310, 5e4};
+  while (all.size() < 99) all.push_back(all.size() % 2 ? near(rng) : far(rng));
+  using enum PointwiseFn;
+  for (PointwiseFn fn : {exp, log, sqrt, rsqrt, tanh, erf, sin, cos, floor, expm1, log1p}) {
+    const std::vector<double> together = ran(fn, true, all, nullptr);
+    for (size_t i = 0; i < all.size(); ++i) {
+      const double alone = ran(fn, true, {all[i]}, nullptr)[0];
+      const bool equal = std::isnan(alone) ? std::isnan(together[i]) : alone == together[i];
+      EXPECT_TRUE(equal) << "step " << int(fn) << " of " << all[i] << ": " << together[i]
+                         << " among others, alone " << alone;
+    }
+  }
+}
+
 TEST(Pointwise, EveryFunctionOfTwoNumbers) {
   const std::vector<double> left{0.5, 2, 3.25}, right{2, 2, -0.5};
 #define SHARDPROOF_BINARY(id, text, binds, takes, gives, role_a, role_b, strict, bits, of_real, \

@@ -152,15 +152,16 @@ HWY_INLINE V exp_of_negative(D d, V x) {
 }
 
 /// sin or cos by `of_vector`, a function of Highway, which is made for angles up to 39000; by
-/// `of_one` where one of them is larger, infinite or NaN.
+/// `of_one` of an angle that is larger, infinite or NaN. No lane changes another one's bits.
 template <class D, class V, class OfVector, class OfOne>
 HWY_INLINE V turned(D d, V angle, OfVector of_vector, OfOne of_one) {
-  if (HWY_LIKELY(hn::AllTrue(d, hn::Lt(hn::Abs(angle), hn::Set(d, 39000.0f)))))
-    return of_vector(d, angle);
+  const V turned = of_vector(d, angle);
+  const auto small = hn::Lt(hn::Abs(angle), hn::Set(d, 39000.0f));
+  if (HWY_LIKELY(hn::AllTrue(d, small))) return turned;
   HWY_ALIGN float each[hn::MaxLanes(d)];
   hn::Store(angle, d, each);
   for (float& x : each) x = of_one(x);
-  return hn::Load(d, each);
+  return hn::IfThenElse(small, turned, hn::Load(d, each));
 }
 template <class D, class V>
 HWY_INLINE V sin_of(D d, V angle) {

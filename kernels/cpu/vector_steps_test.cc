@@ -108,6 +108,21 @@ bool same(float a, float b) {
          std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b);
 }
 
+// Red if an angle that is too large for a vector changes how its neighbours are computed: which
+// neighbours an entry has depends on the number of ranks.
+TEST(VectorSteps, NoEntryChangesTheBitsOfAnother) {
+  using enum PointwiseFn;
+  const std::vector<float> all = any_floats(), back(all.rbegin(), all.rend());
+  for (Isa isa : levels())
+    for (PointwiseFn fn : {exp, tanh, erf, log, log1p, expm1, sin, cos, sqrt, rsqrt}) {
+      const std::vector<float> got = ran(*vector_steps(isa), {fn, 1}, all, all, false);
+      const std::vector<float> other = ran(*vector_steps(isa), {fn, 1}, back, back, false);
+      for (size_t i = 0; i < all.size(); ++i)
+        ASSERT_TRUE(same(got[i], other[all.size() - 1 - i]))
+            << name_of(isa) << " step " << int(fn) << " of " << all[i];
+    }
+}
+
 template <class Fn>
 void expect_exact(const Function& step, bool truth, Fn wanted) {
   const std::vector<float> a = any_floats();
