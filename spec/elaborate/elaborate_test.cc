@@ -7,7 +7,7 @@ namespace {
 
 using Kind = ir::DimInfo::Kind;
 
-/// dim B K D C J L; S T P Q = L; H = (K D); G = (C J); A = G; and |one| = 1.
+/// dim B K D C J L; S T P Q = L; H = (K D); G = (C J); A = G; E = (H K); and |one| = 1.
 ir::Program dims() {
   ir::Program program;
   auto declare = [&](const Name& name, Kind kind, const std::vector<Name>& of) {
@@ -19,6 +19,7 @@ ir::Program dims() {
   declare("H", Kind::group, {"K", "D"});
   declare("G", Kind::group, {"C", "J"});
   declare("A", Kind::alias, {"G"});
+  declare("E", Kind::group, {"H", "K"});
   return program;
 }
 
@@ -102,6 +103,7 @@ TEST(Elaborate, APositionHasNoOtherPositionsName) {
 TEST(Elaborate, AnIndexStandsOnceInAnOperandAndInTheResult) {
   EXPECT_EQ(einsum({{{"S"}, {"T"}}}, {{{"P"}, {"P"}}}, {{"P"}}),
             "! `P` occurs twice in one operand");
+  EXPECT_EQ(einsum({{{"E"}}}, {{{"E"}}}, {{"K"}, {"D"}}), "! `K` occurs twice in one operand");
   EXPECT_EQ(einsum({{{"K"}}}, {{{"K"}}}, {{"K"}, {"K"}}), "! `K` occurs twice in the result");
   EXPECT_EQ(einsum({{{"H"}}}, {{{"H"}}}, {{"H"}, {"K"}}), "! `K` occurs twice in the result");
 }

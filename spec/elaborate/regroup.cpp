@@ -197,12 +197,21 @@ std::optional<Problem> regroup(const ir::Program& program, ir::Pattern& pattern,
     if (!is_bracketed(pattern, operand) || i != *pattern.left_bracket)
       for (Name& name : names(program, written.dims[i].dim)) paired.push_back(std::move(name));
   if (const auto name = repeated(paired)) {
+    const std::string found = "`" + *name + "` occurs twice in one operand";
+    std::vector<Name> own;
+    for (const Split& split : type.dims)
+      for (Name& each : names(program, split.dim)) own.push_back(std::move(each));
+    const std::string held = "`" + text(program, type) + "`";
+    if (repeated(own))
+      return Problem{.message = found,
+                     .label = "the operand's own " + held + " has it twice: name one of them by " +
+                              "another dim, as `dim " + *name + "2 = " + *name + "`",
+                     .operand = operand};
     written = type;
-    return Problem{
-        .message = "`" + *name + "` occurs twice in one operand",
-        .label = "two indices need two names: the operand has `" + text(program, type) + "`",
-        .operand = operand,
-        .fix = pattern_text(program, pattern)};
+    return Problem{.message = found,
+                   .label = "two indices need two names: the operand has " + held,
+                   .operand = operand,
+                   .fix = pattern_text(program, pattern)};
   }
   return {};
 }
