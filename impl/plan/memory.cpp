@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <deque>
 
+#include "impl/plan/lists.h"
+
 namespace shardproof::plan {
 namespace {
 
@@ -69,47 +71,32 @@ class Placed {
     for (const Piece& piece : pieces)
       if (piece.first <= piece.last) end = std::max(end, piece.last + 1);
     while (leaves_ < end) leaves_ *= 2;
-    spans_.resize(2 * leaves_, none);
-    firsts_.resize(leaves_, none);
   }
 
   void add(size_t id) {
     const Piece& piece = pieces_[id];
-    push(firsts_[piece.first], id);
+    firsts_.push(piece.first, id);
     for (size_t low = piece.first + leaves_, high = piece.last + leaves_ + 1; low < high;
          low /= 2, high /= 2) {
-      if (low % 2) push(spans_[low++], id);
-      if (high % 2) push(spans_[--high], id);
+      if (low % 2) spans_.push(low++, id);
+      if (high % 2) spans_.push(--high, id);
     }
   }
 
   /// Calls `visit` with each placed buffer whose lifetime overlaps that of `piece`.
   template <class Visit>
   void for_each_beside(const Piece& piece, const Visit& visit) const {
-    for (size_t node = piece.first + leaves_; node > 0; node /= 2) visit_list(spans_[node], visit);
+    const auto visit_piece = [&](size_t id) { visit(pieces_[id]); };
+    for (size_t node = piece.first + leaves_; node > 0; node /= 2)
+      spans_.for_each(node, visit_piece);
     for (size_t time = piece.first + 1; time <= piece.last; ++time)
-      visit_list(firsts_[time], visit);
+      firsts_.for_each(time, visit_piece);
   }
 
  private:
-  static constexpr size_t none = ~size_t{0};
-  struct Entry {
-    size_t id, next;
-  };
-
-  void push(size_t& list, size_t id) {
-    entries_.push_back({id, list});
-    list = entries_.size() - 1;
-  }
-  template <class Visit>
-  void visit_list(size_t list, const Visit& visit) const {
-    for (; list != none; list = entries_[list].next) visit(pieces_[entries_[list].id]);
-  }
-
   const std::vector<Piece>& pieces_;
   size_t leaves_ = 1;
-  std::vector<Entry> entries_;          ///< of all lists
-  std::vector<size_t> spans_, firsts_;  ///< the first entry of each list
+  Lists spans_, firsts_;  ///< by node, by step
 };
 
 }  // namespace

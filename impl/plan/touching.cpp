@@ -15,24 +15,14 @@ void Touching::add(size_t position, const Step& step) {
 }
 
 void Touching::add(size_t position, const std::vector<BufferId>& ids) {
-  for (BufferId id : ids) {
-    if (id >= first_.size()) first_.resize(2 * id + 1, none);
-    size_t& first = first_[id];
-    if (first != none && entries_[first].position == position) continue;
-    entries_.push_back({position, first});
-    first = entries_.size() - 1;
-  }
-}
-
-void Touching::append(BufferId id, std::vector<size_t>& found) const {
-  if (id >= first_.size()) return;
-  for (size_t at = first_[id]; at != none; at = entries_[at].next)
-    found.push_back(entries_[at].position);
+  for (BufferId id : ids)
+    if (!positions_.ends_with(id, position)) positions_.push(id, position);
 }
 
 std::vector<size_t> Touching::of(const std::vector<BufferId>& ids) const {
   std::vector<size_t> found;
-  for (BufferId id : ids) append(id, found);
+  for (BufferId id : ids)
+    positions_.for_each(id, [&](size_t position) { found.push_back(position); });
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;

@@ -1,5 +1,6 @@
 #pragma once
 // An index of the steps of a block by the buffers that they use.
+#include "impl/plan/lists.h"
 #include "impl/plan/steps.h"
 
 namespace shardproof::plan {
@@ -21,16 +22,7 @@ class Touching {
                                     const std::vector<bool>& gone) const;
 
  private:
-  /// A position in the list of a buffer, and the next one; lists end with `none`.
-  struct Entry {
-    size_t position, next;
-  };
-  static constexpr size_t none = ~size_t{0};
-
-  void append(BufferId id, std::vector<size_t>& found) const;
-
-  std::vector<Entry> entries_;
-  std::vector<size_t> first_;  ///< by buffer
+  Lists positions_;  ///< by buffer
 };
 
 /// Erases the steps that `gone` marks.

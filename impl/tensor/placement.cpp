@@ -1,26 +1,8 @@
 #include "impl/tensor/placement.h"
 
-#include <cmath>
-
 #include "spec/elaborate/names.h"
 
 namespace shardproof {
-
-namespace {
-
-/// The dim's size, if it is written as a number, or given.
-std::optional<int64_t> size_of(const ir::DimInfo& info, const Name& name, const DimSizes& dims) {
-  if (info.size && info.size->kind == ir::Arith::Kind::number) {
-    const double written = ir::evaluate(*info.size, {});
-    const bool whole = written == std::floor(written) && written < 1e15;
-    return whole ? std::optional(static_cast<int64_t>(written)) : std::nullopt;
-  }
-  const auto given = dims.find(name);
-  const bool known = info.kind == ir::DimInfo::Kind::plain && !info.size && given != dims.end();
-  return known ? std::optional(given->second) : std::nullopt;
-}
-
-}  // namespace
 
 Placement::Placement(const ir::Program& program, const Mesh& mesh, const DimSizes& dims,
                      int64_t rank)
@@ -33,7 +15,7 @@ Placement::Placement(const ir::Program& program, const Mesh& mesh, const DimSize
                       ", the mesh " + std::to_string(mesh.size(name)));
   }
   for (const auto& [name, info] : program.dims)
-    if (const std::optional<int64_t> size = size_of(info, name, dims); size >= 1)
+    if (const auto size = program.stated_size(name, dims); size >= 1)
       sizes->known.emplace(name, *size);
   for (const auto& [axis, size] : mesh.axes())
     if (!program.axes.contains(axis)) throw PlanError("the program has no mesh axis " + axis);

@@ -23,19 +23,34 @@ std::vector<Move> moves(const Shape& shape, const Shape& other);
 /// The axes that `shape` marks with `mark` and `other` does not.
 std::vector<Axis> marked(const Shape& shape, const Shape& other, Mark mark);
 
+/// The groups of devices along an axis.
+template <class S>
+class Groups {
+ public:
+  Groups(const Geometry& geometry, const Distributed<S>& x, const Axis& axis)
+      : line(geometry.line(axis)), x_(x), group_(static_cast<size_t>(line.size)) {}
+  /// The local arrays of a device's group, until the next call.
+  const std::vector<const Array<S>*>& of(int64_t device) {
+    for (int64_t i = 0; i < line.size; ++i)
+      group_[static_cast<size_t>(i)] = &x_.at(static_cast<size_t>(line.with_digit(device, i)));
+    return group_;
+  }
+  const Geometry::Line line;
+
+ private:
+  const Distributed<S>& x_;
+  std::vector<const Array<S>*> group_;
+};
+
 /// Calls fn(device, its coordinate on the axis, the local arrays of its group along the axis).
 template <class S, class Fn>
 Distributed<S> along_axis(const Geometry& geometry, const Distributed<S>& x, const Axis& axis,
                           Fn fn) {
-  const Geometry::Line line = geometry.line(axis);
-  std::vector<const Array<S>*> group(static_cast<size_t>(line.size));
+  Groups<S> groups(geometry, x, axis);
   Distributed<S> result;
   result.reserve(x.size());
-  for (int64_t device = 0; device < geometry.devices(); ++device) {
-    for (int64_t i = 0; i < line.size; ++i)
-      group[static_cast<size_t>(i)] = &x.at(static_cast<size_t>(line.with_digit(device, i)));
-    result.push_back(fn(device, line.digit(device), group));
-  }
+  for (int64_t device = 0; device < geometry.devices(); ++device)
+    result.push_back(fn(device, groups.line.digit(device), groups.of(device)));
   return result;
 }
 
@@ -43,18 +58,12 @@ Distributed<S> along_axis(const Geometry& geometry, const Distributed<S>& x, con
 template <class S, class Fn>
 Distributed<S> along_whole_axis(const Geometry& geometry, const Distributed<S>& x, const Axis& axis,
                                 Fn fn) {
-  const Geometry::Line line = geometry.line(axis);
-  std::vector<const Array<S>*> group(static_cast<size_t>(line.size));
+  Groups<S> groups(geometry, x, axis);
   Distributed<S> result;
   result.reserve(x.size());
   for (int64_t device = 0; device < geometry.devices(); ++device) {
-    if (line.digit(device) > 0) {
-      result.push_back(result[static_cast<size_t>(line.with_digit(device, 0))]);
-      continue;
-    }
-    for (int64_t i = 0; i < line.size; ++i)
-      group[static_cast<size_t>(i)] = &x.at(static_cast<size_t>(line.with_digit(device, i)));
-    result.push_back(fn(group));
+    const int64_t first = groups.line.with_digit(device, 0);
+    result.push_back(first == device ? fn(groups.of(device)) : result[static_cast<size_t>(first)]);
   }
   return result;
 }

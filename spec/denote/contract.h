@@ -11,6 +11,8 @@ namespace shardproof::denote {
 /// indices that are not on the right. Entries repeat along an index that is only on the right.
 template <class S>
 Array<S> contract(ir::ReduceFn fn, const Meeting& how, std::span<const Array<S>* const> x) {
+  if (x.empty() || how.strides.size() != x.size() + 1)
+    throw std::logic_error("a loop nest of other operands");
   constexpr double most_terms = 2e7;  // an einsum over 32 names has 2^32 terms even at size 2
   double terms = 1;
   for (const int64_t extent : how.extents) terms *= static_cast<double>(extent);

@@ -53,7 +53,7 @@ class FewDraws {
   size_t seeded_ = 1, at_ = 0;
 };
 
-/// The bits of all random numbers and layouts.
+/// The bits of random meshes and layouts, and of the numbers of laws.
 using RandomBits = FewDraws<std::mt19937_64>;
 
 }  // namespace shardproof::denote

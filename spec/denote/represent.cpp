@@ -47,41 +47,16 @@ void spread(Array<S> whole, bool maximum, const std::vector<size_t>& group, Rand
   }
 }
 
-/// For each device: the one that it is a copy of, and the first one of those that hold the same
-/// block.
-struct Leaders {
-  std::vector<int64_t> copied, first;
-};
-
-/// Replaces each device by the one with coordinate 0 on the axis.
-void lead(const Geometry& geometry, const Axis& axis, std::vector<int64_t>& devices) {
-  const Geometry::Line line = geometry.line(axis);
-  for (int64_t& device : devices) device = line.with_digit(device, 0);
-}
-
-std::vector<int64_t> all_devices(const Geometry& geometry) {
-  std::vector<int64_t> devices(static_cast<size_t>(geometry.devices()));
-  std::iota(devices.begin(), devices.end(), 0);
-  return devices;
-}
-
-Leaders leaders(const Geometry& geometry, const Type& type) {
-  Leaders found{all_devices(geometry), all_devices(geometry)};
-  for (const auto& [axis, size] : geometry.sizes().mesh) {
-    if (size == 1 || splits(type, axis)) continue;
-    if (!reduces(type, axis)) lead(geometry, axis, found.copied);
-    lead(geometry, axis, found.first);
-  }
-  return found;
-}
-
 }  // namespace
 
 std::vector<int64_t> leaders(const Geometry& geometry, const Type& type, bool marked, bool copied) {
-  std::vector<int64_t> result = all_devices(geometry);
-  for (const auto& [axis, size] : geometry.sizes().mesh)
-    if (size > 1 && !splits(type, axis) && (reduces(type, axis) ? marked : copied))
-      lead(geometry, axis, result);
+  std::vector<int64_t> result(static_cast<size_t>(geometry.devices()));
+  std::iota(result.begin(), result.end(), 0);
+  for (const auto& [axis, size] : geometry.sizes().mesh) {
+    if (size == 1 || splits(type, axis) || !(reduces(type, axis) ? marked : copied)) continue;
+    const Geometry::Line line = geometry.line(axis);
+    for (int64_t& device : result) device = line.with_digit(device, 0);
+  }
   return result;
 }
 
@@ -90,7 +65,8 @@ Distributed<S> distribute(const Geometry& geometry, const Type& type, const Arra
                           RandomBits& rng) {
   const auto devices = static_cast<size_t>(geometry.devices());
   if (x.shape != geometry.global_shape(type)) throw Mismatch("a tensor of another shape");
-  const auto [copied, first] = leaders(geometry, type);
+  const std::vector<int64_t> copied = leaders(geometry, type, false, true),
+                             first = leaders(geometry, type, true, true);
   const bool maximum = takes_maximum(type);
   const Extents local = geometry.local_shape(type);
   Distributed<S> result(devices);
@@ -120,7 +96,8 @@ std::optional<Array<S>> represented(const Geometry& geometry, const Type& type,
   const Extents local = geometry.local_shape(type);
   const bool maximum = takes_maximum(type);
   Array<S> whole = filled(geometry.global_shape(type), S(0));
-  const auto [copied, first] = leaders(geometry, type);
+  const std::vector<int64_t> copied = leaders(geometry, type, false, true),
+                             first = leaders(geometry, type, true, true);
   for (size_t device = 0; device < copied.size(); ++device) {
     const Array<S>& own = x.at(device);
     if (own.shape != local) return {};

@@ -26,28 +26,6 @@ Arith product(std::vector<Arith> factors) {
   return result;
 }
 
-/// The size as given, if it is that of a plain dim, or as declared, if that is a whole number.
-std::optional<double> stated_size(const Program& program, const Name& name,
-                                  const std::map<Name, int64_t>& sizes) {
-  const std::string* number = &name;
-  if (!is_number(name)) {
-    const auto found = program.dims.find(name);
-    if (found == program.dims.end()) return {};
-    const DimInfo& info = found->second;
-    const auto given = sizes.find(name);
-    if (info.kind == DimInfo::Kind::plain && !info.size && given != sizes.end())
-      return static_cast<double>(given->second);
-    if (info.kind != DimInfo::Kind::sized || !info.size || info.size->kind != Arith::Kind::number)
-      return {};
-    number = &info.size->text;
-  }
-  int64_t value = 0;
-  const char* end = number->data() + number->size();
-  const auto read = std::from_chars(number->data(), end, value);
-  if (read.ec != std::errc() || read.ptr != end) return {};
-  return static_cast<double>(value);
-}
-
 }  // namespace
 
 Name identifier(const Name& function) {
@@ -128,11 +106,31 @@ Arith Program::size(const Dim& dim) const {
   return product(std::move(factors));
 }
 
+std::optional<int64_t> Program::stated_size(const Name& name,
+                                            const std::map<Name, int64_t>& sizes) const {
+  const std::string* number = &name;
+  if (!is_number(name)) {
+    const auto found = dims.find(name);
+    if (found == dims.end()) return std::nullopt;
+    const DimInfo& info = found->second;
+    const auto given = sizes.find(name);
+    if (info.kind == DimInfo::Kind::plain && !info.size && given != sizes.end())
+      return given->second;
+    if (info.kind != DimInfo::Kind::sized || !info.size || info.size->kind != Arith::Kind::number)
+      return std::nullopt;
+    number = &info.size->text;
+  }
+  int64_t value = 0;
+  const char* end = number->data() + number->size();
+  const auto read = std::from_chars(number->data(), end, value);
+  return read.ec == std::errc() && read.ptr == end ? std::optional(value) : std::nullopt;
+}
+
 int64_t Program::size(const Dim& dim, const std::map<Name, int64_t>& sizes) const {
   double value = 1;
   for (const Name& name : dim.factors) {
-    const auto stated = stated_size(*this, name, sizes);
-    value *= stated ? *stated : evaluate(size(Dim{{name}}), sizes);
+    const auto stated = stated_size(name, sizes);
+    value *= stated ? static_cast<double>(*stated) : evaluate(size(Dim{{name}}), sizes);
   }
   if (!(value >= 1) || value > 9.0e15 || value != std::floor(value))
     throw std::domain_error(

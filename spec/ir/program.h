@@ -222,6 +222,9 @@ struct Program {
   /// The global size for given base sizes. Throws std::domain_error if it is not a positive integer
   /// or overflows.
   int64_t size(const Dim& dim, const std::map<Name, int64_t>& sizes) const;
+  /// The size of a dim that is given, or declared as a whole number; none of a dim whose size must
+  /// be worked out.
+  std::optional<int64_t> stated_size(const Name& name, const std::map<Name, int64_t>& sizes) const;
   std::vector<Axis> axis_names() const;
   /// Assumptions on a function's parameters, its model's included; callers must guarantee them.
   std::vector<Assumption> assumptions(const Function& function) const;

@@ -207,12 +207,9 @@ bool is_number(const Name& name) {
 }
 
 std::optional<Dtype> dtype_of(const std::string& word) {
-  constexpr std::pair<std::string_view, Dtype> dtypes[] = {
-      {"f64", Dtype::f64}, {"f32", Dtype::f32}, {"bf16", Dtype::bf16},
-      {"f16", Dtype::f16}, {"f8", Dtype::f8},   {"i32", Dtype::i32},
-      {"u32", Dtype::u32}, {"key", Dtype::key}, {"bool", Dtype::boolean}};
-  for (const auto& [known, dtype] : dtypes)
-    if (word == known) return dtype;
+  for (Dtype dtype : {Dtype::f64, Dtype::f32, Dtype::bf16, Dtype::f16, Dtype::f8, Dtype::i32,
+                      Dtype::u32, Dtype::boolean, Dtype::key})
+    if (word == to_string(dtype)) return dtype;
   return std::nullopt;
 }
 

@@ -5,9 +5,12 @@
 
 namespace shardproof::rules {
 
+std::vector<Role> roles(const ir::Einsum& op) {
+  return std::vector<Role>(op.pattern.left.size(), Role::factor);
+}
+
 Types rule(Application& app, const ir::Einsum& op) {
-  const std::vector<Role> roles(app.operands.size(), Role::factor);
-  const Shape result = contract(app, roles);
+  const Shape result = contract(app, roles(op));
   return one(conclude(app, result, op.to.value_or(common_dtype(app)), app.has_gradient()));
 }
 

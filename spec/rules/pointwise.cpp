@@ -3,6 +3,7 @@
 
 #include "spec/elaborate/elaborate.h"
 #include "spec/rules/combine.h"
+#include "spec/rules/product.h"
 #include "spec/rules/split.h"
 #include "spec/rules/table.h"
 #include "spec/rules/words.h"
@@ -95,25 +96,27 @@ Types rule(Application& app, const ir::Where& op) {
   return pointwise(app, roles(op), dtype);
 }
 
+/// None for ops whose operands are not sorted by what is linear in them.
+static std::vector<Role> roles(const ir::Op& op) {
+  if (auto* unary = std::get_if<ir::Unary>(&op)) return roles(unary->fn);
+  if (auto* binary = std::get_if<ir::Binary>(&op)) return roles(binary->fn);
+  if (auto* where = std::get_if<ir::Where>(&op)) return roles(*where);
+  if (auto* einsum = std::get_if<ir::Einsum>(&op)) return roles(*einsum);
+  if (auto* reduce = std::get_if<ir::Reduce>(&op)) return roles(*reduce);
+  return {};
+}
+
 }  // namespace shardproof::rules
 
 namespace shardproof {
 
 bool refuses_unreduced(const ir::Op& op, const std::vector<size_t>& operands) {
-  using rules::Role;
-  std::vector<Role> roles;
-  if (auto* unary = std::get_if<ir::Unary>(&op)) roles = rules::roles(unary->fn);
-  if (auto* binary = std::get_if<ir::Binary>(&op)) roles = rules::roles(binary->fn);
-  if (auto* where = std::get_if<ir::Where>(&op)) roles = rules::roles(*where);
-  if (auto* einsum = std::get_if<ir::Einsum>(&op))
-    roles.assign(einsum->pattern.left.size(), Role::factor);
-  if (auto* reduce = std::get_if<ir::Reduce>(&op))
-    roles = {reduce->fn == ir::ReduceFn::sum ? Role::factor : Role::argument};
+  const std::vector<rules::Role> roles = rules::roles(op);
   size_t factors = 0;
   for (size_t i : operands) {
     if (i >= roles.size()) continue;
     if (!rules::linear(roles[i])) return true;
-    factors += roles[i] == Role::factor;
+    factors += roles[i] == rules::Role::factor;
   }
   return factors > 1;
 }

@@ -6,6 +6,10 @@
 
 namespace shardproof::rules {
 
+/// What each operand is in the result.
+std::vector<Role> roles(const ir::Einsum& op);
+std::vector<Role> roles(const ir::Reduce& op);
+
 /// Axes and marks of the right side. All operands that have an index split it the same way (E0204).
 /// An axis splits at most one index (E0209). An operand without the index is R on its axes. A
 /// contracted index leaves the mark `contracted`. A new index has the axes that are written.

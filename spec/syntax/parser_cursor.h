@@ -47,17 +47,12 @@ class Cursor {
   bool at_end() const { return peek().kind == Token::Kind::end; }
   bool at_word(size_t ahead = 0) const { return peek(ahead).kind == Token::Kind::word; }
   bool at_string() const { return peek().kind == Token::Kind::string; }
-  bool at(std::string_view text, size_t ahead = 0) const {  ///< that word or symbol, never a string
-    const Token& token = peek(ahead);  // most tokens begin with another character
-    return (token.kind == Token::Kind::word || token.kind == Token::Kind::symbol) &&
-           token.text[0] == text[0] && token.text == text;
-  }
+  /// That word or symbol, never a string.
+  bool at(std::string_view text, size_t ahead = 0) const { return is(peek(ahead), text); }
   bool at_one_of(std::initializer_list<std::string_view> texts) const {
     const Token& token = peek();
-    return (token.kind == Token::Kind::word || token.kind == Token::Kind::symbol) &&
-           std::any_of(texts.begin(), texts.end(), [&](std::string_view text) {
-             return token.text[0] == text[0] && token.text == text;
-           });
+    return std::any_of(texts.begin(), texts.end(),
+                       [&](std::string_view text) { return is(token, text); });
   }
   bool accept(std::string_view text) {
     if (!at(text)) return false;
@@ -103,6 +98,10 @@ class Cursor {
   std::string text(uint32_t begin, uint32_t end) const;  ///< that of the tokens
 
  private:
+  static bool is(const Token& token, std::string_view text) {
+    return (token.kind == Token::Kind::word || token.kind == Token::Kind::symbol) &&
+           token.text[0] == text[0] && token.text == text;  // most begin with another character
+  }
   Diagnostic missing(std::string_view text, std::string_view where) const;
   const Token& beyond() const;  ///< the end: of the file, or of a line
   mutable Token end_;           ///< that of a line
