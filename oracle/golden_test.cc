@@ -129,7 +129,8 @@ const std::set<std::string> not_drawn = {"labels_at_zero_broken.shard",
                                          "after_a_plan_that_requires_broken.shard",
                                          "e0402_gradient_mean.shard",
                                          "expert_choice_broken.shard",
-                                         "gradients_in_order_of_wrt_broken.shard"};
+                                         "gradients_in_order_of_wrt_broken.shard",
+                                         "entries_in_loops_broken.shard"};
 
 TEST(Golden, plans_are_their_models_just_where_they_should_be) {
   size_t proved = 0, refused = 0;

@@ -62,8 +62,11 @@ Ref Forward::compute(ValueIndex v, Context& context) {
     if (const auto last = last_carry(v, context)) return *last;
   } else if (context.reverses && (value.kept || !value.made_by)) {
     const Ref stack = stacked(*context.reverses, v, *context.parent);
-    return Emit(graph_, *context.block)
-        .entry(stack, context.index, std::get<Loop>(context.reverses->op).dim);
+    Emit emit(graph_, *context.block);
+    const Ref entry = emit.entry(stack, context.index, std::get<Loop>(context.reverses->op).dim);
+    const Ref made = emit.renamed(entry, plain(value.type));
+    if (made != entry) made.node->apart = true, made.node->hint = value.name;
+    return made;
   }
   if (!value.saved.empty()) {
     saved_.push_back(graph_.parameter(*context.block, value.saved, plain(value.type)));
@@ -111,8 +114,9 @@ Ref Forward::again(const TapeOp& taped, size_t result, const ir::Op& op, Context
   for (ValueIndex v : taped.operands) operands.push_back(value(v, context));
   const auto type = [&](ValueIndex v) { return plain(recording_.values[v].type); };
   Emit emit(graph_, *context.block);
-  if (auto* entry = std::get_if<ir::Entry>(&op); entry && context.tape->ring)
-    return emit.block_of(operands[0], operands[1], entry->dim, context.tape->ring->block);
+  if (auto* entry = std::get_if<ir::Entry>(&op))
+    if (const auto& ring = recording_.values[taped.operands[1]].home->ring)
+      return emit.block_of(operands[0], operands[1], entry->dim, ring->block);
   const Type made = type(taped.results.at(result));
   if (stays(op, type(taped.operands.empty() ? taped.results[0] : taped.operands[0]), made))
     return emit.renamed(operands[0], made);
@@ -227,8 +231,27 @@ Node* Forward::scan(const TapeOp& taped, Context& context) {
   return node;
 }
 
+/// With other names for the dims that the loop stacks it over: no type has a dim twice.
+Ref Forward::without_dim(const ScanText& loop, Ref value) {
+  Shape apart = type_of(value);
+  const auto has = [&](const Name& name) {
+    return std::any_of(apart.dims.begin(), apart.dims.end(), [&](const Split& split) {
+      return std::count(split.dim.factors.begin(), split.dim.factors.end(), name) > 0;
+    });
+  };
+  for (const Name& dim : loop.dim.factors) {
+    if (!has(dim)) continue;
+    std::optional<Name> name;
+    for (int n = 1; !name || has(*name); ++n) name = other_name(graph_.dims, dim, n);
+    for (Split& split : apart.dims)
+      std::replace(split.dim.factors.begin(), split.dim.factors.end(), dim, *name);
+  }
+  return Emit(graph_, *loop.body).renamed(value, apart);
+}
+
 Ref Forward::emitted(Node& scan, Ref value) {
   ScanText& text = std::get<ScanText>(scan.op);
+  if (!text.ring) value = without_dim(text, value);
   for (size_t i = 0; i < text.emit.size(); ++i)
     if (text.emit[i] == value) return {&scan, text.carries.size() + i};
   text.emit.push_back(value);

@@ -49,6 +49,7 @@ class Forward {
   Ref trusted(const TapeOp& taped, size_t result, const Trusted& call, Context& context);
   Ref loop(const TapeOp& taped, size_t result, Context& context);
   Node* scan(const TapeOp& taped, Context& context);
+  Ref without_dim(const ScanText& loop, Ref value);
   Ref emitted(Node& scan, Ref value);
 
   Graph& graph_;

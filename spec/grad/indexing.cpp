@@ -1,4 +1,4 @@
-// Gradients of index, index_unreduced, index_add, top_k: rows selected by ids.
+// Gradients of x[n], index, index_unreduced, index_add, top_k: rows selected by a number or by ids.
 #include "spec/grad/pull.h"
 
 namespace shardproof::grad {
@@ -21,6 +21,21 @@ void add_back(Pull& p, const ir::Pattern& read) {
 }
 
 }  // namespace
+
+/// `where(iota(N) == n, g, 0)`.
+void pull(Pull& p, const ir::Entry& op) {
+  const Type wanted = p.dual(0);
+  size_t at = 0;
+  while (!(wanted.dims.at(at).dim == op.dim)) ++at;
+  const ir::Indices in = unchanged(p.emit.graph.dims, wanted);
+  Positions others = in.right;
+  others.erase(others.begin() + static_cast<std::ptrdiff_t>(at));
+  const Shape dim{{wanted.dims[at]}, {}};
+  const Ref number = p.emit.op(ir::Iota{ir::Created{dim, false, {}}, 0}, {});
+  const Ref here = p.emit.binary(ir::BinaryFn::eq, number, p.x(1));
+  p.give(0, p.emit.where(here, p.emit.expand(in.all, p.g(), others, in.right, wanted),
+                         p.emit.number("0")));
+}
 
 void pull(Pull& p, const ir::Index& op) { add_back(p, op.pattern); }
 void pull(Pull& p, const ir::IndexUnreduced& op) { add_back(p, op.pattern); }

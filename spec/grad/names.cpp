@@ -106,25 +106,11 @@ class Namer {
     if (fits(name, {id})) give(name, {id});
   }
   bool take_new(ir::IndexId id) {
-    const Name& dim = in_.all[id].dim;
-    if (is_number(dim)) return false;
-    const auto info = dims_.dims.find(dim);
-    const Name base =
-        info == dims_.dims.end() || info->second.shown.empty() ? dim : info->second.shown;
+    if (is_number(in_.all[id].dim)) return false;
     for (int n = 1;; ++n) {
-      const Name name = base + "_" + std::to_string(n);
-      const auto known = dims_.dims.find(name);
-      if (known == dims_.dims.end()) {
-        if (dims_.axes.count(name) || dims_.consts.count(name)) continue;
-        ir::DimInfo made;
-        made.kind = ir::DimInfo::Kind::alias;
-        made.of = {dim};
-        made.shown = name;
-        made.local = true;
-        dims_.dims.emplace(name, std::move(made));
-      }
-      if (!fits(name, {id})) continue;
-      give(name, {id});
+      const auto name = other_name(dims_, in_.all[id].dim, n);
+      if (!name || !fits(*name, {id})) continue;
+      give(*name, {id});
       return true;
     }
   }
@@ -231,6 +217,21 @@ bool reads_as(const ir::Program& dims, ir::Op& op, const ir::Indices& in,
 }
 
 }  // namespace
+
+std::optional<Name> other_name(ir::Program& dims, const Name& dim, int n) {
+  const auto info = dims.dims.find(dim);
+  const bool shown = info != dims.dims.end() && !info->second.shown.empty();
+  const Name name = (shown ? info->second.shown : dim) + "_" + std::to_string(n);
+  if (dims.dims.count(name)) return name;
+  if (dims.axes.count(name) || dims.consts.count(name)) return std::nullopt;
+  ir::DimInfo made;
+  made.kind = ir::DimInfo::Kind::alias;
+  made.of = {dim};
+  made.shown = name;
+  made.local = true;
+  dims.dims.emplace(name, std::move(made));
+  return name;
+}
 
 std::vector<ir::IndexId> flat(const Positions& positions) {
   std::vector<ir::IndexId> result;

@@ -12,6 +12,10 @@ std::vector<ir::IndexId> flat(const Positions& positions);
 /// Equal except for the numbers and names of the indices.
 bool same_structure(const ir::Indices& a, const ir::Indices& b);
 
+/// The n-th other name of a dim, `N_1` of N; declares it in `dims`. Null: it is the name of an axis
+/// or a constant.
+std::optional<Name> other_name(ir::Program& dims, const Name& dim, int n);
+
 /// The indices of an op whose result has the positions of its only operand.
 ir::Indices unchanged(const ir::Program& program, const Shape& operand);
 

@@ -49,6 +49,8 @@ void pull(Pull& p, const ir::Concat& op);
 void pull(Pull& p, const ir::Roll& op);
 void pull(Pull& p, const ir::Rev& op);
 void pull(Pull& p, const ir::Ordered& op);
+/// For an entry of a value of the same step of the loop.
+void pull(Pull& p, const ir::Entry& op);
 void pull(Pull& p, const ir::Index& op);
 void pull(Pull& p, const ir::IndexUnreduced& op);
 void pull(Pull& p, const ir::IndexAdd& op);

@@ -20,6 +20,12 @@ Type plain(Type type) {
   return type;
 }
 
+bool is_inside(const Tape& tape, const Tape& outer) {
+  const Tape* at = tape.parent;
+  while (at && at != &outer) at = at->parent;
+  return at != nullptr;
+}
+
 namespace {
 
 /// A created tensor with the axes of its result.
@@ -270,10 +276,13 @@ class Recorder {
       value.saved = function(frame).values[instr.results[0]].name;
   }
 
+  /// The one that is inside the other.
+  static Tape* inner(Tape* a, Tape* b) { return is_inside(*a, *b) ? a : b; }
+
   void entry(Frame& frame, const ir::Instr& instr, const ir::Entry& op) {
     const ValueIndex from = frame.values.at(instr.operands[0]),
                      index = frame.values.at(instr.operands[1]);
-    Tape* home = result_->values[index].home;
+    Tape* home = inner(result_->values[index].home, result_->values[from].home);
     auto [at, fresh_entry] = home->entries.try_emplace({from, index}, 0);
     if (fresh_entry) {
       Tape* here = std::exchange(tape_, home);

@@ -77,6 +77,9 @@ struct Tape {
   std::optional<Blocks> ring;  ///< for a ring's body: the blocks that its index runs over
 };
 
+/// Whether `tape` is the body of a loop in `outer`, or in such a body.
+bool is_inside(const Tape& tape, const Tape& outer);
+
 struct Recording {
   std::deque<TapeValue> values;
   Tape top;

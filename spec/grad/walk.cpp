@@ -75,8 +75,13 @@ void Walk::back(const TapeOp& taped, Pending& pending) {
     if (!pull_library(p, forward_.graph().program, *library)) back(library->body->ops, pending);
   } else if (auto* trusted = std::get_if<Trusted>(&taped.op)) {
     pull_trusted(p, forward_.graph().program, *trusted);
-  } else if (std::holds_alternative<ir::Entry>(std::get<ir::Op>(taped.op))) {
-    pending.entries[taped.operands[0]].push_back(take(taped.results[0], pending));
+  } else if (auto* entry = std::get_if<ir::Entry>(&std::get<ir::Op>(taped.op))) {
+    const auto& values = forward_.recording().values;
+    const Tape &made_in = *values[taped.operands[0]].home, &loop = *values[taped.operands[1]].home;
+    if (is_inside(loop, made_in))  // each step has another entry: the loop emits them
+      pending.entries[taped.operands[0]].push_back(take(taped.results[0], pending));
+    else
+      pull(p, *entry);
   } else {
     const ir::Op& op = std::get<ir::Op>(taped.op);
     std::visit(

@@ -50,6 +50,7 @@ struct LoopScope {
   std::vector<Types> carries;
   std::vector<Values> next = {};
   std::vector<Values> emitted = {};
+  std::vector<SourceRange> emitted_at = {};
   bool has_next = false;
 };
 

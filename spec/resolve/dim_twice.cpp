@@ -26,6 +26,13 @@ std::vector<Place> places(const syntax::FunctionDecl& decl) {
   return all;
 }
 
+bool is_alias_of(const TypeContext& context, const Name& name, const Name& dim) {
+  const ir::Program& program = context.world.program;
+  const auto found = program.dims.find(name);
+  return found != program.dims.end() && found->second.kind == ir::DimInfo::Kind::alias &&
+         context.file.dims.count(name) && program.same_dim(Dim{{name}}, Dim{{dim}});
+}
+
 class Twice {
  public:
   Twice(const TypeContext& context, const Dims& dims) : context_(context), dims_(dims) {
@@ -88,10 +95,7 @@ class Twice {
   }
 
   bool is_alias(const Name& name) const {
-    const auto found = world().program.dims.find(name);
-    return found != world().program.dims.end() && found->second.kind == ir::DimInfo::Kind::alias &&
-           context_.file.dims.count(name) && !used(name) &&
-           world().program.same_dim(Dim{{name}}, Dim{{dim()}});
+    return !used(name) && is_alias_of(context_, name, dim());
   }
 
   /// Aliases first, then the other dims.
@@ -115,24 +119,12 @@ class Twice {
   }
 
   void own_name() {
-    Name name;
-    for (const auto& [each, info] : world().program.dims)
-      if (is_alias(each)) name = each;
-    std::vector<Edit> edits;
-    const auto info = world().program.dims.find(dim());
-    if (name.empty() && info != world().program.dims.end() && info->second.range.file >= 0) {
-      name = dim() + "2";
-      while (context_.file.dims.count(name)) name += "_";
-      const std::string& text = world().sources.file(info->second.range.file).text;
-      const auto end =
-          static_cast<uint32_t>(std::min(text.find('\n', info->second.range.begin), text.size()));
-      edits.push_back({{info->second.range.file, end, end}, "\ndim " + name + " = " + dim()});
-    }
-    if (name.empty()) return;
-    second_name(name, edits);
-    fixes().push_back(
-        {"two dims of one size have two names: `" + name + "` for the second `" + dim() + "`",
-         std::move(edits), false, ""});
+    auto other = other_name(context_, dim(), [&](const Name& name) { return used(name); });
+    if (!other) return;
+    second_name(other->name, other->declared);
+    fixes().push_back({"two dims of one size have two names: `" + other->name +
+                           "` for the second `" + dim() + "`",
+                       std::move(other->declared), false, ""});
   }
 
   void second_name(const Name& name, std::vector<Edit>& edits) const {
@@ -191,6 +183,24 @@ class Twice {
 };
 
 }  // namespace
+
+std::optional<OtherName> other_name(const TypeContext& context, const Name& dim,
+                                    const std::function<bool(const Name&)>& used) {
+  const World& world = context.world;
+  OtherName other;
+  for (const auto& [each, info] : world.program.dims)
+    if (!used(each) && is_alias_of(context, each, dim)) other.name = each;
+  if (!other.name.empty()) return other;
+  const auto info = world.program.dims.find(dim);
+  if (info == world.program.dims.end() || info->second.range.file < 0) return std::nullopt;
+  other.name = dim + "2";
+  while (context.file.dims.count(other.name)) other.name += "_";
+  const std::string& text = world.sources.file(info->second.range.file).text;
+  const auto end =
+      static_cast<uint32_t>(std::min(text.find('\n', info->second.range.begin), text.size()));
+  other.declared = {{{info->second.range.file, end, end}, "\ndim " + other.name + " = " + dim}};
+  return other;
+}
 
 void add_other_dims(const TypeContext& context, const std::vector<syntax::SplitExpr>& dims) {
   constexpr size_t most_searched = 8;  // each looks through the file

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "spec/resolve/calls.h"
+#include "spec/resolve/dim_twice.h"
 #include "spec/resolve/schedules.h"
 
 namespace shardproof::resolution {
@@ -223,6 +224,7 @@ class LoopReader {
     for (const Values& next : scope.next)
       for (ir::ValueId leaf : leaves(next)) block.next.push_back(leaf);
     emitted_ = std::move(scope.emitted);
+    emitted_at_ = std::move(scope.emitted_at);
     for (const Values& emitted : emitted_) {
       bad_ = bad_ || is_unknown(emitted);
       for (ir::ValueId leaf : leaves(emitted)) block.emit.push_back(leaf);
@@ -250,7 +252,7 @@ class LoopReader {
     return ir::Stages{dims_, std::move(block)};
   }
 
-  ir::ValueId stacked(ir::ValueId id) {
+  ir::ValueId stacked(ir::ValueId id, SourceRange range) {
     if (id == ir::no_value) return id;
     Type type = body_.type(id);
     if (loop_.kind == LoopKind::ring) {
@@ -260,8 +262,32 @@ class LoopReader {
       std::vector<Split> steps;
       for (const Dim& dim : dims_) steps.push_back(Split{dim, {}});
       type.dims.insert(type.dims.begin(), steps.begin(), steps.end());
+      if (loop_.kind != LoopKind::stages) refuse_dim_twice(body_.type(id), type, range);
     }
     return body_.add_value(type, loop_.range);
+  }
+
+  void refuse_dim_twice(const Type& emitted, const Type& stacked, SourceRange range) {
+    const std::string dim = dim_twice(body_.world, stacked);
+    if (dim.empty()) return;
+    bad_ = true;
+    Diagnostic& error = body_.error("E0110", range,
+                                    "a loop over " + to_string(dims_[0]) + " emits " +
+                                        to_string(emitted) + ": `" + dim + "` twice in one type",
+                                    "stacked, it is " + to_string(stacked));
+    const auto used = [&](const Name& name) { return find(stacked, Dim{{name}}) != nullptr; };
+    auto other = other_name(body_.types(), dim, used);
+    if (!other) return;
+    Shape renamed = emitted;
+    for (Split& split : renamed.dims)
+      std::replace(split.dim.factors.begin(), split.dim.factors.end(), dim, other->name);
+    other->declared.push_back({range, "rearrange(\"" +
+                                          to_string(static_cast<const Shape&>(emitted)) + " -> " +
+                                          to_string(renamed) + "\", " +
+                                          std::string(body_.world.sources.text(range)) + ")"});
+    error.fixes.push_back({"two dims of one size have two names: `" + other->name + "` for the `" +
+                               dim + "` of the value",
+                           std::move(other->declared), false, ""});
   }
 
   std::vector<Values> finish(ir::BlockPtr block) {
@@ -269,9 +295,9 @@ class LoopReader {
     for (const Types& carry : carries_)
       results.push_back(transform<ir::ValueId>(
           carry, [&](const Type& leaf) { return body_.add_value(leaf, loop_.range); }));
-    for (const Values& emitted : emitted_)
-      results.push_back(
-          transform<ir::ValueId>(emitted, [&](ir::ValueId id) { return stacked(id); }));
+    for (size_t i = 0; i < emitted_.size(); ++i)
+      results.push_back(transform<ir::ValueId>(
+          emitted_[i], [&](ir::ValueId id) { return stacked(id, emitted_at_[i]); }));
     if (results.empty() && !bad_) {
       body_.error("E0103", loop_.range, "the loop has no result: add a carry or an `emit`");
       return unknown_result_of(1);
@@ -303,6 +329,7 @@ class LoopReader {
   const syntax::ScheduleDecl* schedule_ = nullptr;
   std::vector<Types> carries_;
   std::vector<Values> inits_, emitted_;
+  std::vector<SourceRange> emitted_at_;
   bool bad_ = false;
 };
 

@@ -185,7 +185,11 @@ class StatementReader {
   void operator()(const syntax::Emit& node) {
     LoopScope* loop = body_.loop;
     if (!loop) return (void)body_.error("E0109", statement_, "`emit` is only allowed in a loop");
-    for (Values& values : body_.all(node.values)) loop->emitted.push_back(std::move(values));
+    for (Values& values : body_.all(node.values)) {
+      const size_t at = std::min(loop->emitted.size(), node.values.size() - 1);
+      loop->emitted.push_back(std::move(values));
+      loop->emitted_at.push_back(node.values[at].range);
+    }
     if (loop->carries.empty()) body_.block->next_range = statement_;  // there is no `next`
   }
 

@@ -67,27 +67,22 @@ Fix split_only_once(const Shape& shape, const Axis& axis) {
   return {"an axis splits one dim: write " + either, {}, false, ""};
 }
 
+/// Adds it to those seen so far; false: it is one of them.
+template <class T>
+bool is_new(std::vector<T>& seen, const T& each) {
+  const bool known = std::find(seen.begin(), seen.end(), each) != seen.end();
+  if (!known) seen.push_back(each);
+  return !known;
+}
+
 // Reports types that cannot exist: an axis or dim twice, U with Max, a mark on a split axis.
 bool check_shape(World& world, const Shape& shape, SourceRange range) {
   auto refuse = [&](const std::string& message) {
     world.error("E0110", range, message);
     return false;
   };
-  const auto is_new = [](auto& seen, const auto& each) {
-    const bool known = std::find(seen.begin(), seen.end(), each) != seen.end();
-    if (!known) seen.push_back(each);
-    return !known;
-  };
-  std::vector<Name> names;
-  std::vector<std::vector<Name>> groups;
-  for (const Split& split : shape.dims) {
-    for (const Name& factor : split.dim.factors)
-      if (!is_new(names, factor)) return refuse("`" + factor + "` twice in one type");
-    // H and (K D) are the same dims
-    const std::vector<Name> group = elaborate::names(world.program, split.dim);
-    if (!group.empty() && !is_new(groups, group))
-      return refuse("`" + to_string(split.dim) + "` twice in one type");
-  }
+  if (const std::string dim = dim_twice(world, shape); !dim.empty())
+    return refuse("`" + dim + "` twice in one type");
   std::vector<Axis> axes;
   for (const Split& split : shape.dims)
     for (const Axis& axis : split.axes)
@@ -305,6 +300,19 @@ bool same_positions(const World& world, const Shape& a, const Shape& b) {
 }
 
 bool same_class(Dtype a, Dtype b) { return a == b || (is_float(a) && is_float(b)); }
+
+std::string dim_twice(const World& world, const Shape& shape) {
+  std::vector<Name> names;
+  std::vector<std::vector<Name>> groups;
+  for (const Split& split : shape.dims) {
+    for (const Name& factor : split.dim.factors)
+      if (!is_new(names, factor)) return factor;
+    // H and (K D) are the same dims
+    const std::vector<Name> group = elaborate::names(world.program, split.dim);
+    if (!group.empty() && !is_new(groups, group)) return to_string(split.dim);
+  }
+  return "";
+}
 
 std::string dims_text(const Shape& shape) {
   Shape bare;

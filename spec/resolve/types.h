@@ -41,6 +41,9 @@ int record_of(const World& world, size_t record);
 /// Compares every layout with its record (E0105).
 void check_layouts(World& world);
 
+/// A dim that the shape has twice, as text; empty: none.
+std::string dim_twice(const World& world, const Shape& shape);
+
 /// Same positions in the same order. H and (K D) are the same if `dim H = (K D)`.
 bool same_positions(const World& world, const Shape& a, const Shape& b);
 bool same_class(Dtype a, Dtype b);                            ///< both floats, or equal
