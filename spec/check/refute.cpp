@@ -327,7 +327,7 @@ bool agree(const Inputs& a, const Inputs& b) {
 std::optional<Apart> apart_in_spite_of_overflow(const PointOfPlan& point,
                                                 const Evaluation& erased_value, unsigned seeds,
                                                 double noise) {
-  constexpr unsigned ways = 4;
+  constexpr unsigned ways = 8;  // half of them keep the order of exponentials
   std::optional<Inputs> claim, erased;
   for (unsigned seed = ways; seed > 0; --seed) {
     const oracle::HugeExponentials huge(seed);
