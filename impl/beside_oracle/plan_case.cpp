@@ -175,7 +175,7 @@ std::vector<std::optional<oracle::Tensor>> put_together(
       array.data.reserve(static_cast<size_t>(own[r].count()));
       for (int64_t k = 0; k < own[r].count(); ++k)
         array.data.push_back(get(own[r], static_cast<size_t>(k)));
-      held.push_back(std::move(array));
+      held.push_back(array);
     }
     const auto found = denote::represented(geometry, plan_of(one).results.at(r), held);
     if (found)
@@ -204,7 +204,7 @@ std::vector<LocalTensor> run_on(Communicator& communicator, const PlanCase& one,
   inputs.reserve(one.local.size());
   for (size_t i = 0; i < one.local.size(); ++i) {
     inputs.push_back(plan.input(i));
-    fill(inputs.back(), one.local[i].at(static_cast<size_t>(communicator.rank())).data,
+    fill(inputs.back(), one.local[i][static_cast<size_t>(communicator.rank())].data,
          options.precision == Precision::f64);
   }
   return plan.run(communicator, inputs);
@@ -245,7 +245,7 @@ std::vector<std::optional<oracle::Tensor>> run_on_ranks(const PlanCase& one, con
     for (const auto* params : {&plan_of(one).params, &plan_of(one).saved_params})
       for (const ir::ValueId id : *params) inputs.push_back(tensor_of(one.unit.type(id)));
     for (size_t i = 0; i < inputs.size(); ++i)
-      fill(inputs[i], one.local.at(i).at(static_cast<size_t>(rank)).data, false);
+      fill(inputs[i], one.local.at(i)[static_cast<size_t>(rank)].data, false);
     results.emplace_back();
     for (const Type& type : plan_of(one).results) results.back().push_back(tensor_of(type));
     kernel(mesh, rank, inputs, results.back());

@@ -35,7 +35,7 @@ Held<S> hold(const denote::Geometry& geometry, const Type& type, Draw draw) {
   for (int64_t device = 0; device < geometry.devices(); ++device) {
     const int64_t copied = denote::leader(geometry, type, device, false, true);
     if (copied != device) {
-      held.local.push_back(held.local.at(static_cast<size_t>(copied)));
+      held.local.push_back(held.local[static_cast<size_t>(copied)]);
       continue;
     }
     denote::Array<S> own{geometry.local_shape(type), {}};
@@ -44,7 +44,7 @@ Held<S> hold(const denote::Geometry& geometry, const Type& type, Draw draw) {
       S& entry = denote::at(held.whole, index);
       entry = entry + own.data.back();
     }
-    held.local.push_back(std::move(own));
+    held.local.push_back(own);
   }
   return held;
 }
@@ -59,15 +59,15 @@ inline std::vector<Term> represents(const denote::Geometry& geometry, const Type
   };
   std::map<int64_t, std::vector<Term>> parts;
   for (int64_t device = 0; device < geometry.devices(); ++device) {
-    const auto& own = local.at(static_cast<size_t>(device));
+    const auto own = local.on(static_cast<size_t>(device));
     const int64_t copied = denote::leader(geometry, type, device, false, true);
     const auto indices = geometry.global_indices(type, device);
-    if (own.data.size() != indices.size()) return {Term::truth(false)};
+    if (own.size() != indices.size()) return {Term::truth(false)};
     for (size_t k = 0; k < indices.size(); ++k)
       if (copied != device)
-        same(own.data[k].term(), local.at(static_cast<size_t>(copied)).data[k].term());
+        same(own[k].term(), local.on(static_cast<size_t>(copied))[k].term());
       else
-        parts[indices[k]].push_back(own.data[k].term());
+        parts[indices[k]].push_back(own[k].term());
   }
   const bool maximum = std::any_of(type.marks.begin(), type.marks.end(),
                                    [](const auto& mark) { return mark.second == Mark::Max; });
@@ -180,7 +180,7 @@ class SymbolicPlan {
     Case result{path.answers(), {}};
     result.given.insert(result.given.end(), path.definitions().begin(), path.definitions().end());
     for (size_t r = 0; r < held.size(); ++r)
-      for (Term& each : represents(mesh_, function_.results.at(r), held[r], wanted.at(r).at(0)))
+      for (Term& each : represents(mesh_, function_.results.at(r), held[r], wanted.at(r)[0]))
         result.goal.push_back(std::move(each));
     return result;
   }
@@ -272,7 +272,7 @@ class SymbolicPlan {
     for (size_t r = 0; r < held.size(); ++r) {
       const auto found = denote::represented(mesh_, function_.results.at(r), held[r]);
       if (!found) return "result " + std::to_string(r) + ": copies that differ";
-      const auto& right = wanted.at(r).at(0);
+      const auto right = wanted.at(r)[0];
       for (size_t k = 0; k < right.data.size(); ++k) {
         const double a = found->data.at(k), b = right.data[k];
         if (std::isfinite(a) && std::isfinite(b) &&

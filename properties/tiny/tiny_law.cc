@@ -78,7 +78,7 @@ class Training {
     std::vector<LocalTensor> inputs;
     for (size_t i = 0; i < local_.size(); ++i) {
       inputs.push_back(plan.input(i));
-      beside::fill(inputs[i], local_[i].at(static_cast<size_t>(ranks.rank())).data, false);
+      beside::fill(inputs[i], local_[i][static_cast<size_t>(ranks.rank())].data, false);
     }
     for (int step = 1; step <= steps; ++step) {
       if (roles_.number) beside::fill(inputs[*roles_.number], {static_cast<double>(step)}, false);

@@ -20,8 +20,7 @@ std::vector<oracle::Tensor> whole_inputs(const PointOfPlan& point) {
 
 double largest_entry(const denote::Distributed<double>& held) {
   double most = 0;
-  for (const denote::Array<double>& own : held)
-    for (double each : own.data) most = std::max(most, std::abs(each));
+  for (double each : held.all()) most = std::max(most, std::abs(each));
   return most;
 }
 

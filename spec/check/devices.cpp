@@ -100,8 +100,7 @@ std::optional<Devices::Values> Devices::gradient(const World& world, const ir::G
   Values results;
   if (op.with_value) {
     results = stands ? as_model(world, op.function, operands) : run(world, op.function, operands);
-    const denote::Array<double> one{{}, {1.0}};
-    operands.push_back({static_cast<size_t>(sizes_.devices()), one});
+    operands.emplace_back(static_cast<size_t>(sizes_.devices()), denote::Extents{}, 1.0);
   }
   for (auto& each : backward(*found->second, plan.params.size(), std::move(operands)))
     results.push_back(std::move(each));

@@ -113,7 +113,7 @@ class Reordered {
     int64_t first = 0;
     if (cut_) loops[*cut_] = blocks_->entries, first = block * blocks_->entries * steps[*cut_];
     Numbers result{shape, {}};
-    denote::walk(loops, {steps}, [&](const int64_t* at) {
+    denote::walk({1, loops, steps}, [&](const int64_t* at) {
       result.data.push_back(denote::at(model, first + at[0]));
     });
     return result;
@@ -158,8 +158,8 @@ class LineSearch {
                            size_t index) {
       for (size_t i = 0; i < std::min(parameters.size(), function.params.size()); ++i)
         trace[{index, function.params[i]}] = {parameters[i]};
-      return [&trace](size_t f, ir::ValueId v, Values& value) {
-        trace[{f, v}].push_back(value.at(0));
+      return [&trace](size_t f, ir::ValueId v, denote::Distributed<double>& value) {
+        trace[{f, v}].push_back(value[0]);
       };
     };
     const size_t model = *own().model;
@@ -694,8 +694,8 @@ class LineSearch {
     spent_ += of_a_run_;
     if (spent_ > most_of_replacements) return 0;
     size_t times = 0;
-    const auto replace = [&](size_t function, ir::ValueId value, Values& now) {
-      if (function == v.function && value == v.value) now.at(0) = values.at(times++);
+    const auto replace = [&](size_t function, ir::ValueId value, denote::Distributed<double>& now) {
+      if (function == v.function && value == v.value) now = {values.at(times++)};
     };
     try {
       const Values now = denote::evaluate<double>(program_, plan_, sizes_, inputs_, replace);

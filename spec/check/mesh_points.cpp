@@ -239,12 +239,11 @@ denote::Distributed<double> lay_out(const denote::Geometry& geometry, const Type
   }
   denote::Array<denote::Rational> exact{x.shape, {}};
   for (double each : x.data) exact.data.emplace_back(static_cast<int64_t>(each));
-  denote::Distributed<double> held;
-  for (const auto& own : denote::distribute(geometry, type, exact, rng)) {
-    held.push_back({own.shape, {}});
-    for (const denote::Rational& each : own.data)
-      held.back().data.push_back(static_cast<double>(each.numerator()));
-  }
+  const auto parts = denote::distribute(geometry, type, exact, rng);
+  denote::Distributed<double> held(parts.size(), parts.shape());
+  std::ranges::transform(parts.all(), held.all().begin(), [](const denote::Rational& each) {
+    return static_cast<double>(each.numerator());
+  });
   return held;
 }
 

@@ -10,24 +10,23 @@ namespace {
 template <class S, class Run>
 Distributed<S> transposed(Values<S> operands, size_t i, const Distributed<S>& gradient, Run run) {
   Distributed<S>& x = operands.at(i);
-  Distributed<S> result;
-  for (const Array<S>& own : x) result.push_back(filled(own.shape, S(0)));
+  Distributed<S> result(x.size(), x.shape());
   const Distributed<S> before = run(operands);
-  for (size_t k = 0; k < x.at(0).data.size(); ++k) {
+  for (size_t k = 0; k < x.on(0).size(); ++k) {
     auto moved = [&](int64_t by) {
-      for (Array<S>& own : x) own.data[k] = own.data[k] + S(by);
+      for (size_t d = 0; d < x.size(); ++d) x.on(d)[k] = x.on(d)[k] + S(by);
       Distributed<S> after = run(operands);
-      for (Array<S>& own : x) own.data[k] = own.data[k] - S(by);
+      for (size_t d = 0; d < x.size(); ++d) x.on(d)[k] = x.on(d)[k] - S(by);
       return after;
     };
     const Distributed<S> once = moved(1), thrice = moved(3);
     for (size_t device = 0; device < x.size(); ++device)
-      for (size_t e = 0; e < before[device].data.size(); ++e) {
-        const S slope = once[device].data[e] - before[device].data[e];
-        if (!(thrice[device].data[e] - before[device].data[e] == slope * S(3)))
+      for (size_t e = 0; e < before.on(device).size(); ++e) {
+        const S slope = once.on(device)[e] - before.on(device)[e];
+        if (!(thrice.on(device)[e] - before.on(device)[e] == slope * S(3)))
           throw Unsupported("an op that is not linear");
-        S& sum = result[device].data[k];
-        sum = sum + slope * gradient.at(device).data.at(e);
+        S& sum = result.on(device)[k];
+        sum = sum + slope * at(gradient.on(device), static_cast<int64_t>(e));
       }
   }
   return result;
@@ -48,10 +47,9 @@ Array<S> whole_adjoint(const Trial& trial, const Values<S>& operands,
                        const std::vector<Type>& results, size_t i, const Array<S>& gradient) {
   Values<S> whole;
   for (size_t k = 0; k < operands.size(); ++k) whole.push_back({trial.value(operands, k)});
-  return transposed(
-             whole, i, {gradient},
-             [&](const Values<S>& x) { return Distributed<S>{trial.wanted_of(x, results).at(0)}; })
-      .at(0);
+  return transposed(whole, i, {gradient}, [&](const Values<S>& x) {
+    return Distributed<S>{trial.wanted_of(x, results).at(0)};
+  })[0];
 }
 
 #define SHARDPROOF_INSTANTIATE(S)                                                                 \

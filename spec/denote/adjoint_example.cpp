@@ -19,14 +19,14 @@ Values<double> some_operands(const Trial& trial) {
 
 /// 1, 2, ... on the devices where values may differ.
 Distributed<double> some_gradient(const Geometry& geometry, const Type& type) {
-  Distributed<double> gradient(static_cast<size_t>(geometry.devices()));
+  Distributed<double> gradient(static_cast<size_t>(geometry.devices()), geometry.local_shape(type));
   const std::vector<int64_t> copied = leaders(geometry, type, false, true);
   double next = 1;
   for (size_t device = 0; device < copied.size(); ++device) {
     const auto from = static_cast<size_t>(copied[device]);
-    Array<double>& own = gradient[device];
-    own = from == device ? filled(geometry.local_shape(type), 0.0) : gradient[from];
-    for (size_t k = 0; k < own.data.size() && from == device; ++k) own.data[k] = next++;
+    if (from != device) std::ranges::copy(gradient.on(from), gradient.on(device).begin());
+    for (size_t k = 0; k < gradient.on(device).size() && from == device; ++k)
+      gradient.on(device)[k] = next++;
   }
   return gradient;
 }

@@ -14,94 +14,96 @@ Ids flat(const Positions& positions) {
   return result;
 }
 
-Along open(const Geometry& geometry, const ir::Indices& indices, const Positions& positions,
-           const Shape& type) {
+/// Calls visit(index, local extent) for all indices.
+template <class Visit>
+void AlongIndices::open(const Positions& positions, const Shape& type, Visit visit) const {
   if (positions.size() != type.dims.size()) throw Mismatch("a pattern of another rank");
-  Along result;
-  result.ids.reserve(positions.size());
-  result.extents.reserve(positions.size());
   for (size_t i = 0; i < positions.size(); ++i) {
-    const auto leading = elaborate::leading(geometry.program(), indices, positions[i]);
-    const int64_t shards = geometry.shards(type.dims[i]);
+    const Split& split = type.dims[i];
+    const int64_t shards = geometry_.shards(split);
+    const auto leading = shards == 1
+                             ? std::nullopt
+                             : elaborate::leading(geometry_.program(), indices_, positions[i]);
     if (!leading && shards != 1) throw Mismatch("axes on a dim without factors");
     for (ir::IndexId id : positions[i]) {
-      const int64_t size = geometry.size(indices.all.at(id).dim);
+      const int64_t size = geometry_.size(indices_.all.at(id).dim);
       const int64_t parts = id == leading ? shards : 1;
       if (size % parts != 0)
-        throw Mismatch("the axes of " + to_string(type.dims[i]) + " do not divide it");
-      result.ids.push_back(id);
-      result.extents.push_back(size / parts);
+        throw Mismatch("the axes of " + to_string(split) + " do not divide it");
+      visit(id, size / parts);
     }
   }
-  return result;
 }
 
-void IndexExtents::add(const Along& along) {
-  add_new(along);
-  for (size_t i = 0; i < along.ids.size(); ++i)
-    if (const int64_t known = of(along.ids[i]); known != along.extents[i])
-      throw Mismatch(indices_.all.at(along.ids[i]).name + " has " + std::to_string(known) +
-                     " entries here and " + std::to_string(along.extents[i]) + " there");
+void AlongIndices::add(const Positions& positions, const Shape& type) {
+  open(positions, type, [&](ir::IndexId id, int64_t extent) {
+    if (!has(id)) extents_[id] = extent;
+    if (extents_[id] != extent)
+      throw Mismatch(indices_.all[id].name + " has " + std::to_string(extents_[id]) +
+                     " entries here and " + std::to_string(extent) + " there");
+  });
+  add_strides(positions);
 }
 
-void IndexExtents::add_new(const Along& along) {
-  for (size_t i = 0; i < along.ids.size(); ++i)
-    if (!has(along.ids[i])) extents_[along.ids[i]] = along.extents.at(i);
+void AlongIndices::add_result(const Positions& positions, const Shape& type) {
+  const bool known = std::all_of(positions.begin(), positions.end(), [&](const ir::Position& each) {
+    return std::all_of(each.begin(), each.end(), [&](ir::IndexId id) { return has(id); });
+  });
+  if (!known)
+    open(positions, type, [&](ir::IndexId id, int64_t extent) {
+      if (!has(id)) extents_[id] = extent;
+    });
+  add_strides(positions);
 }
 
-bool IndexExtents::has(const Ids& ids) const {
-  return std::all_of(ids.begin(), ids.end(), [&](ir::IndexId id) { return has(id); });
+void AlongIndices::add_strides(const Positions& positions) {
+  const size_t own = strides_.size();
+  strides_.resize(own + extents_.size());
+  int64_t stride = 1;
+  for (auto position = positions.rbegin(); position != positions.rend(); ++position)
+    for (auto id = position->rbegin(); id != position->rend(); ++id) {
+      strides_[own + *id] = stride;
+      stride *= extents_[*id];
+    }
+  entries_.push_back(stride);
 }
 
-int64_t IndexExtents::of(ir::IndexId id) const {
+int64_t AlongIndices::extent(ir::IndexId id) const {
   if (!has(id)) throw Mismatch("no operand has " + indices_.all.at(id).name);
-  return *extents_[id];
+  return extents_[id];
 }
 
-Extents IndexExtents::of(const Ids& ids) const {
-  Extents result;
-  result.reserve(ids.size());
-  for (ir::IndexId id : ids) result.push_back(of(id));
-  return result;
-}
-
-Extents IndexExtents::closed(const Positions& positions) const {
+Extents AlongIndices::closed(const Positions& positions) const {
   Extents result;
   result.reserve(positions.size());
   for (const ir::Position& position : positions) {
     int64_t entries = 1;
-    for (ir::IndexId id : position) entries *= of(id);
+    for (ir::IndexId id : position) entries *= extent(id);
     result.push_back(entries);
   }
   return result;
 }
 
-Ids IndexExtents::all_from(Ids first) const {
+Ids AlongIndices::all_from(Ids first) const {
   for (ir::IndexId id = 0; id < extents_.size(); ++id)
     if (has(id) && std::find(first.begin(), first.end(), id) == first.end()) first.push_back(id);
   return first;
 }
 
-Extents strides_along(const Ids& along, const Along& array) {
-  const Extents own = row_major(array.extents);
-  Extents strides;
-  strides.reserve(along.size());
-  for (ir::IndexId id : along) {
-    const auto place = std::find(array.ids.begin(), array.ids.end(), id) - array.ids.begin();
-    const auto i = static_cast<size_t>(place);
-    strides.push_back(i < own.size() ? own[i] : 0);
+Loops AlongIndices::loops(const Ids& order, int64_t devices) const {
+  Loops result{entries_.size(), {}, {}};
+  result.extents.reserve(order.size() + 1);
+  result.strides.reserve((order.size() + 1) * result.arrays);
+  if (devices > 0) {
+    result.extents.push_back(devices);
+    result.strides.assign(entries_.begin(), entries_.end());
   }
-  return strides;
-}
-
-Meeting meeting(const IndexExtents& extents, const std::vector<Along>& left,
-                const Positions& right) {
-  const Ids kept = flat(right), order = extents.all_from(kept);
-  Meeting found{extents.of(order), {}, extents.closed(right)};
-  found.strides.reserve(left.size() + 1);
-  found.strides.push_back(strides_along(order, {kept, extents.of(kept)}));
-  for (const Along& each : left) found.strides.push_back(strides_along(order, each));
-  return found;
+  for (ir::IndexId id : order) {
+    result.extents.push_back(extent(id));
+    for (size_t array = 0; array < result.arrays; ++array)
+      result.strides.push_back(strides_[array * extents_.size() + id]);
+  }
+  return result;
 }
 
 size_t vanished(const Positions& left, const Positions& right) {

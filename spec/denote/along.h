@@ -1,7 +1,5 @@
 #pragma once
-// Local arrays by the indices of an op: a position (K D) is opened into its indices, and closed
-// again.
-#include <optional>
+// Local arrays by the indices of an op: a position (K D) is opened into its indices.
 #include <unordered_map>
 
 #include "spec/denote/array.h"
@@ -12,57 +10,57 @@ namespace shardproof::denote {
 using Ids = std::vector<ir::IndexId>;
 using Positions = std::vector<ir::Position>;
 
-/// The indices of an array in order, with the local extent of each.
-struct Along {
-  Ids ids;
-  Extents extents;
-};
-
 /// The indices of all positions, in order.
 Ids flat(const Positions& positions);
 
-/// Opens the positions of a type; axes split the first index of a position. Throws Mismatch if the
-/// type has other positions or an axis does not divide.
-Along open(const Geometry& geometry, const ir::Indices& indices, const Positions& positions,
-           const Shape& type);
-
-/// The extents of indices, collected from several arrays.
-class IndexExtents {
+/// How the arrays of an op run along its indices: local extents and strides.
+class AlongIndices {
  public:
-  explicit IndexExtents(const ir::Indices& indices)
-      : indices_(indices), extents_(indices.all.size()) {}
+  AlongIndices(const Geometry& geometry, const ir::Indices& indices)
+      : geometry_(geometry), indices_(indices), extents_(indices.all.size()) {}
 
-  void add(const Along& along);      ///< throws Mismatch if an index has two extents
-  void add_new(const Along& along);  ///< only extents that are not known yet
-  bool has(ir::IndexId id) const { return extents_.at(id).has_value(); }
-  bool has(const Ids& ids) const;
-  int64_t of(ir::IndexId id) const;  ///< throws Mismatch if no array has it
-  Extents of(const Ids& ids) const;
+  /// Opens the positions of one more array; axes split the first index of a position. Throws
+  /// Mismatch if the type has other positions, an axis does not divide, or an index has two
+  /// extents.
+  void add(const Positions& positions, const Shape& type);
+  /// The same for the result; `type` gives only the extents that no other array has.
+  void add_result(const Positions& positions, const Shape& type);
+
+  bool has(ir::IndexId id) const { return extents_.at(id) != 0; }
+  int64_t extent(ir::IndexId id) const;              ///< throws Mismatch if no array has it
   Extents closed(const Positions& positions) const;  ///< the shape of an array with these positions
   /// `first`, followed by all other indices.
   Ids all_from(Ids first) const;
+  /// Loops over these indices; if `devices` is given, inside a loop over the devices.
+  Loops loops(const Ids& order, int64_t devices = 0) const;
 
  private:
+  template <class Visit>
+  void open(const Positions& positions, const Shape& type, Visit visit) const;
+  void add_strides(const Positions& positions);
+
+  const Geometry& geometry_;
   const ir::Indices& indices_;
-  std::vector<std::optional<int64_t>> extents_;  ///< by index
+  Extents extents_;  ///< by index; 0: no array has it yet
+  Extents strides_;  ///< by array, then by index
+  Extents entries_;  ///< by array
 };
 
-/// The strides of a row-major array along other indices: 0 for those it lacks.
-Extents strides_along(const Ids& along, const Along& array);
-
-/// The loop nest of an op: extents, and the strides of each array. Array 0 is the result; its
-/// indices are the outer loops.
-struct Meeting {
-  Extents extents;
-  std::vector<Extents> strides;
-  Extents shape;  ///< of the result
+/// The loop nest of an op, and the shape of its result.
+struct Nest {
+  Loops loops;
+  Extents shape;
 };
 
-using Meetings = std::unordered_map<const ir::Op*, Meeting>;
+using Nests = std::unordered_map<const ir::Op*, Nest>;
 
-/// The loop nest from arrays along `left` to one along `right`. `extents`: of all indices.
-Meeting meeting(const IndexExtents& extents, const std::vector<Along>& left,
-                const Positions& right);
+/// Requires that the loops stay inside the operands, which are their first arrays.
+template <class S>
+void need_reach(const Loops& loops, const std::vector<Held<S>>& x) {
+  for (size_t i = 0; i < x.size(); ++i)
+    if (loops.reach(i) > static_cast<int64_t>(x[i].value.all().size()))
+      throw std::logic_error("an operand of another size than its loop nest");
+}
 
 /// The first position of the left side that the right side does not have at the same place.
 size_t vanished(const Positions& left, const Positions& right);

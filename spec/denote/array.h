@@ -2,19 +2,10 @@
 // Loops over row-major arrays. An offset beyond an array throws std::logic_error in every build.
 #include <algorithm>
 #include <array>
-#include <span>
 
 #include "spec/denote/denote.h"
 
 namespace shardproof::denote {
-
-using Extents = std::vector<int64_t>;  ///< one per dim: sizes or strides
-
-inline int64_t count(const Extents& shape) {
-  int64_t n = 1;
-  for (int64_t extent : shape) n *= extent;
-  return n;
-}
 
 inline Extents row_major(const Extents& shape) {
   Extents strides(shape.size(), 1);
@@ -22,33 +13,47 @@ inline Extents row_major(const Extents& shape) {
   return strides;
 }
 
-/// Calls visit(offsets) for every index of the dims from `dim` on.
-template <class Visit>
-void walk_from(size_t dim, const Extents& shape, const std::vector<Extents>& strides,
-               std::span<int64_t> offsets, const Visit& visit) {
-  if (dim == shape.size()) return visit(offsets.data());
-  const auto move = [&](int64_t by) {
-    for (size_t k = 0; k < offsets.size(); ++k) offsets[k] += by * strides[k][dim];
-  };
-  const bool last = dim + 1 == shape.size();
-  for (int64_t i = 0; i < shape[dim]; ++i) {
-    last ? visit(offsets.data()) : walk_from(dim + 1, shape, strides, offsets, visit);
-    move(1);
+/// Nested loops over several arrays at once.
+struct Loops {
+  size_t arrays = 1;
+  Extents extents;  ///< by loop
+  Extents strides;  ///< by loop, then by array
+
+  /// The end of the entries that the loops reach in an array.
+  int64_t reach(size_t array) const {
+    int64_t last = 0;
+    for (size_t loop = 0; loop < extents.size(); ++loop) {
+      if (extents[loop] == 0) return 0;
+      last += (extents[loop] - 1) * strides[loop * arrays + array];
+    }
+    return last + 1;
   }
-  move(-shape[dim]);
+};
+
+/// Calls visit(offsets) for every index of the loops from `loop` on.
+template <class Visit>
+void walk_from(size_t loop, const Loops& loops, int64_t* offsets, const Visit& visit) {
+  if (loop == loops.extents.size()) return visit(offsets);
+  const int64_t* strides = loops.strides.data() + loop * loops.arrays;
+  const int64_t extent = loops.extents[loop];
+  const bool last = loop + 1 == loops.extents.size();
+  for (int64_t i = 0; i < extent; ++i) {
+    last ? visit(offsets) : walk_from(loop + 1, loops, offsets, visit);
+    for (size_t k = 0; k < loops.arrays; ++k) offsets[k] += strides[k];
+  }
+  for (size_t k = 0; k < loops.arrays; ++k) offsets[k] -= extent * strides[k];
 }
 
-/// Calls visit(offsets) for every index of `shape` in row-major order; offsets[k] is the dot
-/// product of the index with strides[k].
+/// Calls visit(offsets) for every index of the loops, the last one fastest; offsets[k] is the dot
+/// product of the index with the strides of array k.
 template <class Visit>
-void walk(const Extents& shape, const std::vector<Extents>& strides, const Visit& visit) {
+void walk(const Loops& loops, const Visit& visit) {
   constexpr size_t most_on_stack = 8;
-  const size_t arrays = strides.size();
-  for (const Extents& each : strides)
-    if (each.size() != shape.size()) throw std::logic_error("strides of another number of dims");
+  if (loops.strides.size() != loops.extents.size() * loops.arrays)
+    throw std::logic_error("strides of another number of dims");
   std::array<int64_t, most_on_stack> on_stack{};
-  std::vector<int64_t> on_heap(arrays > most_on_stack ? arrays : 0);
-  walk_from(0, shape, strides, {on_heap.empty() ? on_stack.data() : on_heap.data(), arrays}, visit);
+  std::vector<int64_t> on_heap(loops.arrays > most_on_stack ? loops.arrays : 0);
+  walk_from(0, loops, on_heap.empty() ? on_stack.data() : on_heap.data(), visit);
 }
 
 template <class S>
@@ -64,16 +69,17 @@ template <class S>
 const S& at(const Array<S>& array, int64_t offset) {
   return array.data.at(static_cast<size_t>(offset));
 }
+template <class S>
+S& at(std::span<S> entries, int64_t offset) {
+  if (static_cast<size_t>(offset) >= entries.size()) throw std::out_of_range("no such entry");
+  return entries[static_cast<size_t>(offset)];
+}
 
-/// An array as `blocks` blocks of `extent` entries of one dim, each of `inner` elements. Throws
-/// std::logic_error if the data does not match the shape.
+/// An array as `blocks` blocks of `extent` entries of one dim, each of `inner` elements.
 struct Blocks {
-  template <class S>
-  Blocks(const Array<S>& x, size_t dim) : extent(x.shape.at(dim)) {
-    for (size_t i = 0; i < x.shape.size(); ++i)
-      if (i != dim) (i < dim ? blocks : inner) *= x.shape[i];
-    if (static_cast<int64_t>(x.data.size()) != blocks * extent * inner)
-      throw std::logic_error("an array of another size than its shape");
+  Blocks(const Extents& shape, size_t dim) : extent(shape.at(dim)) {
+    for (size_t i = 0; i < shape.size(); ++i)
+      if (i != dim) (i < dim ? blocks : inner) *= shape[i];
   }
   int64_t blocks = 1, extent, inner = 1;
 
@@ -81,48 +87,47 @@ struct Blocks {
   std::ptrdiff_t at(int64_t b, int64_t first) const { return (b * extent + first) * inner; }
 };
 
-/// `extent` entries of one dim, starting at `first`.
+/// Copies `extent` entries of one dim of x, from entry `first` on, to y from entry `to` on.
 template <class S>
-Array<S> cut(const Array<S>& x, size_t dim, int64_t first, int64_t extent) {
-  const Blocks from(x, dim);
-  if (first < 0 || extent < 0 || first > from.extent - extent)
+void copy_entries(std::type_identity_t<std::span<const S>> x, const Blocks& of_x, int64_t first,
+                  std::span<S> y, const Blocks& of_y, int64_t to, int64_t extent) {
+  if (of_x.blocks != of_y.blocks || of_x.inner != of_y.inner)
+    throw Mismatch("a part of another size");
+  if (static_cast<int64_t>(x.size()) != of_x.at(of_x.blocks, 0) ||
+      static_cast<int64_t>(y.size()) != of_y.at(of_y.blocks, 0))
+    throw std::logic_error("an array of another size than its shape");
+  if (first < 0 || to < 0 || extent < 0 || first > of_x.extent - extent ||
+      to > of_y.extent - extent)
     throw OutOfRange("beyond the end of a dim");
-  Array<S> result{x.shape, {}};
-  result.shape[dim] = extent;
-  result.data.reserve(static_cast<size_t>(from.blocks * extent * from.inner));
-  for (int64_t b = 0; b < from.blocks; ++b)
-    result.data.insert(result.data.end(), x.data.begin() + from.at(b, first),
-                       x.data.begin() + from.at(b, first + extent));
-  return result;
+  for (int64_t b = 0; b < of_x.blocks; ++b)
+    std::copy_n(x.begin() + of_x.at(b, first), extent * of_x.inner, y.begin() + of_y.at(b, to));
 }
 
-/// Copies `part` into x along one dim, starting at `first`; the other dims have equal extents.
-template <class S>
-void paste(Array<S>& x, const Array<S>& part, size_t dim, int64_t first) {
-  if (part.shape.size() != x.shape.size()) throw Mismatch("a part of another number of dims");
-  for (size_t i = 0; i < x.shape.size(); ++i)
-    if (i != dim && part.shape[i] != x.shape[i]) throw Mismatch("a part of another size");
-  const Blocks to(x, dim), from(part, dim);
-  if (first < 0 || first > to.extent - from.extent) throw OutOfRange("beyond the end of a dim");
-  for (int64_t b = 0; b < from.blocks; ++b)
-    std::copy(part.data.begin() + from.at(b, 0), part.data.begin() + from.at(b, from.extent),
-              x.data.begin() + to.at(b, first));
+/// The shape with `extent` entries along a dim.
+inline Extents resized(Extents shape, size_t dim, int64_t extent) {
+  shape.at(dim) = extent;
+  return shape;
 }
 
-/// Removes a dim with one entry.
-template <class S>
-Array<S> dropped(Array<S> x, size_t dim) {
-  if (x.shape.at(dim) != 1) throw Mismatch("a dim of several entries cannot be dropped");
-  x.shape.erase(x.shape.begin() + static_cast<std::ptrdiff_t>(dim));
-  return x;
+/// The shape without a dim, which has one entry.
+inline Extents dropped(Extents shape, size_t dim) {
+  if (shape.at(dim) != 1) throw Mismatch("a dim of several entries cannot be dropped");
+  shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(dim));
+  return shape;
 }
 
-/// Inserts `dim` with one entry if the array has one dim less than `rank`.
-template <class S>
-Array<S> raised(Array<S> x, size_t dim, size_t rank) {
-  if (x.shape.size() + 1 == rank && dim < rank)
-    x.shape.insert(x.shape.begin() + static_cast<std::ptrdiff_t>(dim), 1);
-  return x;
+/// The shape of a part of an array with `rank` dims. A part that lacks `dim` is one entry of it.
+inline Extents raised(Extents shape, size_t dim, size_t rank) {
+  if (shape.size() + 1 == rank && dim < rank)
+    shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(dim), 1);
+  return shape;
+}
+
+/// Requires that two shapes have equal extents but along `dim`.
+inline void need_part(const Extents& whole, const Extents& part, size_t dim) {
+  if (part.size() != whole.size()) throw Mismatch("a part of another number of dims");
+  for (size_t i = 0; i < whole.size(); ++i)
+    if (i != dim && part[i] != whole[i]) throw Mismatch("a part of another size");
 }
 
 }  // namespace shardproof::denote

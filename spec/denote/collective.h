@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "spec/denote/array.h"
 #include "spec/denote/geometry.h"
 #include "spec/denote/scalar.h"
+#include "spec/denote/structure.h"
 
 namespace shardproof::denote {
 
@@ -23,113 +23,96 @@ std::vector<Move> moves(const Shape& shape, const Shape& other);
 /// The axes that `shape` marks with `mark` and `other` does not.
 std::vector<Axis> marked(const Shape& shape, const Shape& other, Mark mark);
 
-/// The groups of devices along an axis.
-template <class S>
-class Groups {
- public:
-  Groups(const Geometry& geometry, const Distributed<S>& x, const Axis& axis)
-      : line(geometry.line(axis)), x_(x), group_(static_cast<size_t>(line.size)) {}
-  /// The local arrays of a device's group, until the next call.
-  const std::vector<const Array<S>*>& of(int64_t device) {
-    for (int64_t i = 0; i < line.size; ++i)
-      group_[static_cast<size_t>(i)] = &x_.at(static_cast<size_t>(line.with_digit(device, i)));
-    return group_;
-  }
-  const Geometry::Line line;
-
- private:
-  const Distributed<S>& x_;
-  std::vector<const Array<S>*> group_;
-};
-
-/// Calls fn(device, its coordinate on the axis, the local arrays of its group along the axis).
+/// Calls fn(device, the first device of its group along the axis, its coordinate, its entries of
+/// the result) for each device.
 template <class S, class Fn>
-Distributed<S> along_axis(const Geometry& geometry, const Distributed<S>& x, const Axis& axis,
-                          Fn fn) {
-  Groups<S> groups(geometry, x, axis);
-  Distributed<S> result;
-  result.reserve(x.size());
-  for (int64_t device = 0; device < geometry.devices(); ++device)
-    result.push_back(fn(device, groups.line.digit(device), groups.of(device)));
-  return result;
+void along_axis(const Geometry::Line& line, Distributed<S>& result, Fn fn) {
+  for (size_t device = 0; device < result.size(); ++device) {
+    const int64_t i = line.digit(static_cast<int64_t>(device));
+    fn(device, device - static_cast<size_t>(i * line.stride), i, result.on(device));
+  }
 }
 
-/// The same where all devices of a group get one result: fn(the local arrays of the group).
+/// The same where all devices of a group get one result: fn(first device, its entries).
 template <class S, class Fn>
-Distributed<S> along_whole_axis(const Geometry& geometry, const Distributed<S>& x, const Axis& axis,
-                                Fn fn) {
-  Groups<S> groups(geometry, x, axis);
-  Distributed<S> result;
-  result.reserve(x.size());
-  for (int64_t device = 0; device < geometry.devices(); ++device) {
-    const int64_t first = groups.line.with_digit(device, 0);
-    result.push_back(first == device ? fn(groups.of(device)) : result[static_cast<size_t>(first)]);
-  }
-  return result;
+void along_whole_axis(const Geometry::Line& line, Distributed<S>& result, Fn fn) {
+  along_axis(line, result, [&](size_t, size_t first, int64_t i, std::span<S> own) {
+    if (i == 0)
+      fn(first, own);
+    else
+      std::ranges::copy(result.on(first), own.begin());
+  });
+}
+
+/// The entries of device i of a group.
+template <class S>
+std::span<const S> of_group(const Geometry::Line& line, const Distributed<S>& x, size_t first,
+                            int64_t i) {
+  return x.on(first + static_cast<size_t>(i * line.stride));
 }
 
 template <class S>
 Distributed<S> gather_step(const Geometry& geometry, const Distributed<S>& x, const Move& move) {
-  return along_whole_axis(geometry, x, move.axis, [&](const auto& group) {
-    const int64_t own = group[0]->shape.at(move.dim);
-    Extents shape = group[0]->shape;
-    shape[move.dim] *= static_cast<int64_t>(group.size());
-    Array<S> whole = filled(shape, S(0));
-    for (size_t i = 0; i < group.size(); ++i)
-      paste(whole, *group[i], move.dim, static_cast<int64_t>(i) * own);
-    return whole;
+  const Geometry::Line line = geometry.line(move.axis);
+  const Blocks own(x.shape(), move.dim);
+  Distributed<S> result(x.size(), resized(x.shape(), move.dim, own.extent * line.size));
+  const Blocks whole(result.shape(), move.dim);
+  along_whole_axis(line, result, [&](size_t first, std::span<S> entries) {
+    for (int64_t i = 0; i < line.size; ++i)
+      copy_entries(of_group(line, x, first, i), own, 0, entries, whole, i * own.extent, own.extent);
   });
+  return result;
 }
 
 /// Sum or maximum over the axis.
 template <class S>
 Distributed<S> reduce_step(const Geometry& geometry, const Distributed<S>& x, const Axis& axis,
                            Mark mark) {
-  return along_whole_axis(geometry, x, axis, [&](const auto& group) {
-    Array<S> result = *group[0];
-    for (size_t i = 1; i < group.size(); ++i)
-      for (size_t k = 0; k < result.data.size(); ++k) {
-        S& entry = result.data[k];
-        const S& other = group[i]->data.at(k);
+  const Geometry::Line line = geometry.line(axis);
+  Distributed<S> result = x;
+  along_whole_axis(line, result, [&](size_t first, std::span<S> entries) {
+    for (int64_t i = 1; i < line.size; ++i) {
+      const std::span<const S> others = of_group(line, x, first, i);
+      for (size_t k = 0; k < entries.size(); ++k)
         if (mark == Mark::U)
-          entry = entry + other;
-        else if (below(entry, other))
-          entry = other;
-      }
-    return result;
+          entries[k] = entries[k] + others[k];
+        else if (below(entries[k], others[k]))
+          entries[k] = others[k];
+    }
   });
+  return result;
 }
 
 /// Each device keeps its own block of the dim.
 template <class S>
 Distributed<S> slice_step(const Geometry& geometry, const Distributed<S>& x, const Move& move) {
-  return along_axis(geometry, x, move.axis, [&](int64_t, int64_t i, const auto& group) {
-    const auto n = static_cast<int64_t>(group.size());
-    const Array<S>& own = *group[static_cast<size_t>(i)];
-    const int64_t extent = own.shape.at(move.dim);
-    if (extent % n != 0) throw Mismatch("an axis that does not divide the local dim");
-    return cut(own, move.dim, i * (extent / n), extent / n);
-  });
+  const Geometry::Line line = geometry.line(move.axis);
+  const int64_t extent = x.shape().at(move.dim);
+  if (extent % line.size != 0) throw Mismatch("an axis that does not divide the local dim");
+  const int64_t part = extent / line.size;
+  return cut(x, move.dim, part, false,
+             [&](size_t device) { return line.digit(static_cast<int64_t>(device)) * part; });
 }
 
 template <class S>
-Distributed<S> keep_root(const Geometry& geometry, const Distributed<S>& x, const Axis& axis) {
-  return along_axis(geometry, x, axis, [&](int64_t, int64_t i, const auto& group) {
-    return i == 0 ? *group[0] : filled(group[static_cast<size_t>(i)]->shape, S(0));
+Distributed<S> keep_root(const Geometry& geometry, Distributed<S> x, const Axis& axis) {
+  along_axis(geometry.line(axis), x, [](size_t, size_t, int64_t i, std::span<S> own) {
+    if (i != 0) std::ranges::fill(own, S(0));
   });
+  return x;
 }
 
 /// The device's block at its offset in a dim that is n times as long, zeros elsewhere.
 template <class S>
 Distributed<S> pad_step(const Geometry& geometry, const Distributed<S>& x, const Move& move) {
-  return along_axis(geometry, x, move.axis, [&](int64_t, int64_t i, const auto& group) {
-    const Array<S>& own = *group[static_cast<size_t>(i)];
-    Extents shape = own.shape;
-    shape.at(move.dim) *= static_cast<int64_t>(group.size());
-    Array<S> result = filled(shape, S(0));
-    paste(result, own, move.dim, i * own.shape[move.dim]);
-    return result;
+  const Geometry::Line line = geometry.line(move.axis);
+  const Blocks own(x.shape(), move.dim);
+  Distributed<S> result(x.size(), resized(x.shape(), move.dim, own.extent * line.size));
+  const Blocks whole(result.shape(), move.dim);
+  along_axis(line, result, [&](size_t device, size_t, int64_t i, std::span<S> entries) {
+    copy_entries(x.on(device), own, 0, entries, whole, i * own.extent, own.extent);
   });
+  return result;
 }
 
 /// all_to_all: joins the blocks along one dim and splits the result along the other. The axes keep
@@ -174,15 +157,18 @@ Distributed<S> collective(const Geometry& geometry, ir::CollectiveFn fn, const S
   return done ? *std::move(done) : x;
 }
 
-/// Sends the block of device i to device i + by along the axis.
-template <class S>
+/// Sends the block of device i to device i + by(device) along the axis.
+template <class S, class By>
 Distributed<S> ppermute(const Geometry& geometry, const Distributed<S>& x, const Axis& axis,
-                        const std::vector<int64_t>& by) {
-  return along_axis(geometry, x, axis, [&](int64_t device, int64_t i, const auto& group) {
-    const auto n = static_cast<int64_t>(group.size());
-    const int64_t source = i - by[static_cast<size_t>(device)];
-    return *group[static_cast<size_t>(((source % n) + n) % n)];
+                        By by) {
+  const Geometry::Line line = geometry.line(axis);
+  Distributed<S> result(x.size(), x.shape());
+  along_axis(line, result, [&](size_t device, size_t first, int64_t i, std::span<S> own) {
+    const int64_t source = i - by(device);
+    std::ranges::copy(of_group(line, x, first, ((source % line.size) + line.size) % line.size),
+                      own.begin());
   });
+  return result;
 }
 
 }  // namespace shardproof::denote

@@ -12,11 +12,8 @@ namespace {
 constexpr size_t budget = 4000, most_free_entries = 64;
 constexpr int most_searches = 6;
 
-bool finite(const std::vector<Array<double>>& arrays) {
-  for (const Array<double>& array : arrays)
-    for (double x : array.data)
-      if (!std::isfinite(x)) return false;
-  return true;
+bool finite(std::span<const double> entries) {
+  return std::ranges::all_of(entries, [](double x) { return std::isfinite(x); });
 }
 
 /// The first result that does not represent the wanted value; none if all do. Throws Error.
@@ -25,7 +22,7 @@ std::optional<size_t> wrong_result(const Trial& trial, const Values<double>& ope
                                    const std::vector<Array<double>>& wanted) {
   const Values<double> got = trial.outcome(operands, results);
   for (size_t i = 0; i < got.size(); ++i) {
-    if (!finite(got[i])) throw Overflow("a number that is not finite");
+    if (!finite(got[i].all())) throw Overflow("a number that is not finite");
     const auto value = represented(trial.geometry(), results.at(i), got[i]);
     if (!value || !same(*value, wanted.at(i))) return i;
   }
@@ -85,7 +82,8 @@ class Attempts {
     const auto operands = trial_.operands(std::vector<double>(numbers.begin(), numbers.end()));
     try {
       const auto wanted = trial_.wanted(operands, results_);
-      if (!finite(wanted)) return {};
+      if (!std::ranges::all_of(wanted, [](const auto& each) { return finite(each.data); }))
+        return {};
       const auto place = wrong_result(trial_, operands, results_, wanted);
       if (!place) return -1;
       if (!stated_ && !wrong_at_all(trial_, operands, results_, candidates_, wanted)) return -1;
@@ -136,12 +134,11 @@ class Attempts {
  private:
   /// Whether the numbers show a difference: all zeros where zeros are wanted do not.
   bool shows(const Values<double>& operands, size_t result) const {
-    const auto zero = [](const Array<double>& array) {
-      return std::all_of(array.data.begin(), array.data.end(), [](double x) { return x == 0; });
+    const auto zero = [](std::span<const double> entries) {
+      return std::ranges::all_of(entries, [](double x) { return x == 0; });
     };
-    const Distributed<double> got = trial_.outcome(operands, results_).at(result);
-    return !zero(trial_.wanted(operands, results_).at(result)) ||
-           !std::all_of(got.begin(), got.end(), zero);
+    return !zero(trial_.wanted(operands, results_).at(result).data) ||
+           !zero(trial_.outcome(operands, results_).at(result).all());
   }
 
   const Trial& trial_;

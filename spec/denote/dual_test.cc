@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "spec/denote/contract.h"
 #include "spec/denote/evaluate.h"
 #include "spec/denote/pointwise.h"
 #include "spec/denote/testing.h"
@@ -60,18 +59,16 @@ TEST(Dual, TiesGoToTheSecondOperandAndTheLowestIndex) {
   EXPECT_EQ(apply(maximum, Dual(0), moving(0)).tangent[0], 1);
   EXPECT_EQ(apply(minimum, moving(0), Dual(0)).tangent[0], 0);
   EXPECT_EQ(apply(minimum, Dual(0), moving(0)).tangent[0], 1);
-  const Array<Dual> line{{3}, {moving(1, 5), moving(2, 7), moving(2, 9)}};
-  const ir::Indices in{{{"M", "M"}}, {{{0}}}, {}};
-  const Along all{{0}, {3}};
-  IndexExtents extents(in);
-  extents.add(all);
-  const auto reduced = [&](ir::ReduceFn fn, const Array<Dual>& x) {
-    const Array<Dual>* const operands[] = {&x};
-    return contract<Dual>(fn, meeting(extents, {all}, in.right), operands).data[0].tangent[0];
+  const ir::Program program = testing::program({});
+  const Geometry geometry(program, {{}, {{"M", 3}}});
+  const Type line = type("M"), none = type("");
+  const auto reduced = [&](ir::ReduceFn fn, const std::vector<Dual>& entries) {
+    const ir::Op op = testing::elaborated(program, ir::Reduce{fn, pattern("M -> "), {}}, {line});
+    const Distributed<Dual> x{{{3}, entries}};
+    return run<Dual>(geometry, op, {{line, x}}, {none})[0].on(0)[0].tangent[0];
   };
-  EXPECT_EQ(reduced(ir::ReduceFn::max, line), 7);
-  const Array<Dual> low{{3}, {moving(2, 5), moving(1, 7), moving(1, 9)}};
-  EXPECT_EQ(reduced(ir::ReduceFn::min, low), 7);
+  EXPECT_EQ(reduced(ir::ReduceFn::max, {moving(1, 5), moving(2, 7), moving(2, 9)}), 7);
+  EXPECT_EQ(reduced(ir::ReduceFn::min, {moving(2, 5), moving(1, 7), moving(1, 9)}), 7);
   EXPECT_EQ(apply(ir::UnaryFn::abs, moving(0)).tangent[0], 0);
 }
 

@@ -42,9 +42,9 @@ bool mark_calls(const ir::Program& program, const ir::Block& block, std::vector<
 }
 
 template <class S>
-std::vector<Array<S>> of_one_device(std::vector<Distributed<S>> single) {
+std::vector<Array<S>> of_one_device(const std::vector<Distributed<S>>& single) {
   std::vector<Array<S>> results;
-  for (Distributed<S>& result : single) results.push_back(std::move(result.at(0)));
+  for (const Distributed<S>& result : single) results.push_back(result[0]);
   return results;
 }
 

@@ -125,10 +125,9 @@ class Evaluator {
 
   Values gradient(const ir::Grad& op, Values operands) const {
     Values results;
-    const auto devices = static_cast<size_t>(geometry_.devices());
     if (op.with_value) {
       results = call(op.function, operands);
-      operands.push_back(Distributed<S>(devices, Array<S>{{}, {S(1)}}));
+      operands.push_back(number(1));
     }
     Values gradients =
         stands_in(op) ? by_backward(op, std::move(operands)) : by_numbers(op, std::move(operands));
@@ -155,7 +154,7 @@ class Evaluator {
       std::vector<Array<double>> inputs, upstream;
       const size_t own = geometry_.program().functions.at(op.function).params.size();
       for (size_t i = 0; i < operands.size(); ++i)
-        (i < own ? inputs : upstream).push_back(std::move(operands[i].at(0)));
+        (i < own ? inputs : upstream).push_back(operands[i][0]);
       Values results;
       for (auto& array : numeric_gradient(geometry_, types_, op.function, inputs, op.wrt, upstream))
         results.push_back({std::move(array)});
@@ -167,12 +166,11 @@ class Evaluator {
   Values scan(const ir::Scan& op, const ir::Instr& instr, Frame& frame) const {
     const ir::Block& body = *op.body;
     const int64_t steps = geometry_.size(op.dim);
-    const auto devices = static_cast<size_t>(geometry_.devices());
     Values carries = take(instr.operands, frame);
     std::vector<Values> emitted(static_cast<size_t>(steps));
     for (int64_t step = 0; step < steps; ++step) {
       const int64_t n = op.reverse ? steps - 1 - step : step;
-      run_step(body, Distributed<S>(devices, Array<S>{{}, {S(n)}}), carries, frame);
+      run_step(body, number(n), carries, frame);
       emitted[static_cast<size_t>(n)] = take(body.emit, frame);
     }
     for (size_t i = 0; i < body.emit.size(); ++i) carries.push_back(stacked(emitted, i));
@@ -199,9 +197,10 @@ class Evaluator {
     for (size_t e = 0; e < body.emit.size(); ++e)
       emitted.push_back(zeros(frame.types.at(instr.results.at(body.next.size() + e))));
     for (int64_t step = 0; step < blocks; ++step) {
-      Distributed<S> block;
-      for (int64_t device = 0; device < geometry_.devices(); ++device)
-        block.push_back(Array<S>{{}, {S((geometry_.digit(device, axis) + step) % blocks)}});
+      Distributed<S> block = number(0);
+      for (size_t device = 0; device < block.size(); ++device)
+        block.all()[device] =
+            S((geometry_.digit(static_cast<int64_t>(device), axis) + step) % blocks);
       const Distributed<S> numbers = block;
       run_step(body, std::move(block), results, frame);
       for (size_t e = 0; e < body.emit.size(); ++e)
@@ -221,49 +220,51 @@ class Evaluator {
     const bool term = mark != type.marks.end() && mark->second == Mark::U;
     size_t dim = 0;
     while (dim < type.dims.size() && type.dims[dim].dim != op.block) ++dim;
+    need_part(to.shape(), x.shape(), dim);
+    const Blocks own(x.shape(), dim), whole(to.shape(), dim);
     for (size_t device = 0; device < x.size(); ++device) {
-      const int64_t b = Scalar<S>::integer(block.at(device).data.at(0));
-      const int64_t entries = x[device].shape.at(dim), devices = geometry_.axis(axis);
-      Array<S> part = x[device];
+      const int64_t b = Scalar<S>::integer(block.on(device)[0]), devices = geometry_.axis(axis);
+      std::vector<S> part(x.on(device).begin(), x.on(device).end());
       size_t home = device;
-      int64_t first = b * entries;
+      int64_t first = b * own.extent;
       if (term) {
         home = static_cast<size_t>(
             geometry_.line(axis).with_digit(static_cast<int64_t>(device), b % devices));
-        first = b / devices * entries;
-        const Array<S> sum = cut(to.at(home), dim, first, entries);
-        for (size_t i = 0; i < sum.data.size(); ++i) part.data.at(i) = sum.data[i] + part.data[i];
+        first = b / devices * own.extent;
+        std::vector<S> sum(part.size(), S(0));
+        copy_entries<S>(to.on(home), whole, first, sum, own, 0, own.extent);
+        for (size_t i = 0; i < sum.size(); ++i) part[i] = sum[i] + part[i];
       }
-      paste(to.at(home), part, dim, first);
+      copy_entries<S>(part, own, 0, to.on(home), whole, first, own.extent);
     }
   }
 
   Distributed<S> zeros(const Type& type) const {
-    return Distributed<S>(static_cast<size_t>(geometry_.devices()),
-                          filled(geometry_.local_shape(type), S(0)));
+    return Distributed<S>(devices(), geometry_.local_shape(type));
   }
+  Distributed<S> number(int64_t value) const { return Distributed<S>(devices(), {}, S(value)); }
+  size_t devices() const { return static_cast<size_t>(geometry_.devices()); }
 
   /// Each device's array for the block that it currently processes.
   Distributed<S> passed(const Distributed<S>& x, const Axis& axis,
                         const Distributed<S>& block) const {
-    Distributed<S> result;
+    Distributed<S> result(x.size(), x.shape());
     for (size_t device = 0; device < x.size(); ++device) {
-      const int64_t from = Scalar<S>::integer(block.at(device).data.at(0));
+      const int64_t from = Scalar<S>::integer(block.on(device)[0]);
       const int64_t holder = geometry_.line(axis).with_digit(static_cast<int64_t>(device), from);
-      result.push_back(x.at(static_cast<size_t>(holder)));
+      std::ranges::copy(x.on(static_cast<size_t>(holder)), result.on(device).begin());
     }
     return result;
   }
 
   static Distributed<S> stacked(const std::vector<Values>& emitted, size_t i) {
-    Distributed<S> result;
-    for (size_t device = 0; device < emitted.at(0).at(i).size(); ++device) {
-      Array<S> stack{emitted[0][i][device].shape, {}};
-      stack.shape.insert(stack.shape.begin(), static_cast<int64_t>(emitted.size()));
-      for (const auto& step : emitted)
-        stack.data.insert(stack.data.end(), step[i][device].data.begin(),
-                          step[i][device].data.end());
-      result.push_back(std::move(stack));
+    const Distributed<S>& first = emitted.at(0).at(i);
+    Extents shape = first.shape();
+    shape.insert(shape.begin(), static_cast<int64_t>(emitted.size()));
+    Distributed<S> result(first.size(), std::move(shape));
+    for (size_t device = 0; device < first.size(); ++device) {
+      auto to = result.on(device).begin();
+      for (const Values& step : emitted) to = std::ranges::copy(step[i].on(device), to).out;
     }
     return result;
   }
@@ -273,7 +274,7 @@ class Evaluator {
   const Backwards* backwards_;
   StandIn<S> stand_in_;
   Watch<S> watch_;
-  mutable Meetings known_;
+  mutable Nests known_;
 };
 
 }  // namespace shardproof::denote

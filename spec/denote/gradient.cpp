@@ -26,7 +26,7 @@ Dual::Tangent pulled(const std::vector<Distributed<Dual>>& results,
                      const std::vector<Array<double>>& upstream) {
   Dual sum = 0;
   for (size_t r = 0; r < results.size(); ++r) {
-    const std::vector<Dual>& moved = results[r].at(0).data;
+    const std::span<const Dual> moved = results[r].on(0);
     if (moved.size() != upstream.at(r).data.size()) throw Mismatch("a gradient of another shape");
     for (size_t i = 0; i < moved.size(); ++i) sum = sum + Dual::of(upstream[r].data[i]) * moved[i];
   }
@@ -57,7 +57,7 @@ std::vector<Array<double>> numeric_gradient(const Geometry& one_device, const Ty
     const size_t last = std::min(first + Dual::directions, elements.size());
     std::vector<Distributed<Dual>> moving = still;
     for (size_t i = first; i < last; ++i)
-      moving[wrt[elements[i].leaf]][0].data[elements[i].entry].tangent[i - first] = 1;
+      moving[wrt[elements[i].leaf]].on(0)[elements[i].entry].tangent[i - first] = 1;
     const Dual::Tangent found = pulled(evaluator.call(function, std::move(moving)), upstream);
     for (size_t i = first; i < last; ++i)
       gradient[elements[i].leaf].data[elements[i].entry] = found[i - first];

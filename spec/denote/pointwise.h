@@ -2,7 +2,6 @@
 // Pointwise ops on one device.
 #include <array>
 #include <optional>
-#include <span>
 
 #include "spec/denote/along.h"
 #include "spec/denote/scalar.h"
@@ -81,39 +80,41 @@ inline bool aligned(const std::vector<const Shape*>& shapes) {
 /// No pointwise op has more operands.
 constexpr size_t most_operands = 3;
 
-/// fn of the entries of aligned operands.
+/// fn of the entries of aligned operands; fn takes a pointer to one entry per operand.
 template <class S, class Fn>
-Array<S> aligned_pointwise(std::span<const Array<S>* const> x, Fn fn) {
-  const Array<S>* widest = x[0];
-  for (const Array<S>* each : x)
-    if (each->shape.size() > widest->shape.size()) widest = each;
-  Array<S> result{widest->shape, {}};
+Distributed<S> aligned_pointwise(const std::vector<Held<S>>& x, Fn fn) {
+  const Distributed<S>* widest = &x.at(0).value;
+  for (const Held<S>& each : x)
+    if (each.value.shape().size() > widest->shape().size()) widest = &each.value;
   std::array<const S*, most_operands> entry{};
-  std::array<size_t, most_operands> strides{};
+  std::array<bool, most_operands> scalar{};
   for (size_t i = 0; i < x.size(); ++i) {
-    if (!x[i]->shape.empty() && x[i]->shape != widest->shape)
+    scalar.at(i) = x[i].value.shape().empty();
+    if (!scalar[i] && x[i].value.shape() != widest->shape())
       throw Mismatch("operands of different shapes");
-    entry.at(i) = x[i]->data.data();
-    strides.at(i) = x[i]->shape.empty() ? 0 : 1;
+    entry[i] = x[i].value.all().data();
   }
-  const size_t entries = widest->data.size();
-  result.data.reserve(entries);
-  for (size_t k = 0; k < entries; ++k) {
-    result.data.push_back(fn(entry.data()));
-    for (size_t i = 0; i < x.size(); ++i) entry[i] += strides[i];
+  Distributed<S> result(widest->size(), widest->shape());
+  for (size_t device = 0; device < result.size(); ++device) {
+    for (S& each : result.on(device)) {
+      each = fn(entry.data());
+      for (size_t i = 0; i < x.size(); ++i) entry[i] += scalar[i] ? 0 : 1;
+    }
+    for (size_t i = 0; i < x.size(); ++i) entry[i] += scalar[i] ? 1 : 0;
   }
   return result;
 }
 
-/// fn of the entries with equal indices; fn takes a pointer to one entry per operand.
+/// fn of the entries with equal indices. `how`: over the devices, then the result's indices.
 template <class S, class Fn>
-Array<S> pointwise(const Meeting& how, std::span<const Array<S>* const> x, Fn fn) {
-  Array<S> result{how.shape, {}};
+Distributed<S> pointwise(const Nest& how, const std::vector<Held<S>>& x, Fn fn) {
+  Distributed<S> result(x.at(0).value.size(), how.shape);
+  need_reach(how.loops, x);
   std::array<const S*, most_operands> entry{};
-  result.data.reserve(static_cast<size_t>(count(result.shape)));
-  walk(how.extents, how.strides, [&](const int64_t* offsets) {
-    for (size_t i = 0; i < x.size(); ++i) entry.at(i) = &at(*x[i], offsets[i + 1]);
-    result.data.push_back(fn(entry.data()));
+  auto next = result.all().begin();
+  walk(how.loops, [&](const int64_t* offsets) {
+    for (size_t i = 0; i < x.size(); ++i) entry[i] = x[i].value.all().data() + offsets[i];
+    *next++ = fn(entry.data());
   });
   return result;
 }

@@ -25,20 +25,21 @@ bool takes_maximum(const Type& type) {
   return false;
 }
 
-/// Splits `whole` into summands, or into operands of a maximum, for the devices of `group`.
+/// Splits the entries of the first device of `group` into summands, or into operands of a maximum,
+/// for its devices.
 template <class S>
-void spread(Array<S> whole, bool maximum, const std::vector<size_t>& group, RandomBits& rng,
+void spread(bool maximum, const std::vector<size_t>& group, RandomBits& rng,
             Distributed<S>& result) {
-  for (size_t i = 1; i < group.size(); ++i) result[group[i]] = whole;
-  const size_t entries = group.size() > 1 ? whole.data.size() : 0;
-  result[group[0]] = std::move(whole);
+  for (size_t i = 1; i < group.size(); ++i)
+    std::ranges::copy(result.on(group[0]), result.on(group[i]).begin());
+  const size_t entries = group.size() > 1 ? result.on(group[0]).size() : 0;
   for (size_t k = 0; k < entries; ++k) {
     const size_t chosen = group[rng() % group.size()];
     for (size_t device : group) {
       if (device == chosen) continue;
       const S part = maximum ? S(static_cast<int64_t>(rng() % 3)) : Scalar<S>::random(rng);
-      S& entry = result[device].data[k];
-      S& rest = result[chosen].data[k];
+      S& entry = result.on(device)[k];
+      S& rest = result.on(chosen)[k];
       if (maximum)
         entry = entry - part;
       else
@@ -68,23 +69,21 @@ Distributed<S> distribute(const Geometry& geometry, const Type& type, const Arra
   const std::vector<int64_t> copied = leaders(geometry, type, false, true),
                              first = leaders(geometry, type, true, true);
   const bool maximum = takes_maximum(type);
-  const Extents local = geometry.local_shape(type);
-  Distributed<S> result(devices);
+  Distributed<S> result(devices, geometry.local_shape(type));
   std::vector<size_t> group;
   for (size_t device = 0; device < devices; ++device) {
     const auto own = static_cast<int64_t>(device);
     if (copied[device] != own) {
-      result[device] = result[static_cast<size_t>(copied[device])];
+      std::ranges::copy(result.on(static_cast<size_t>(copied[device])), result.on(device).begin());
     } else if (first[device] == own) {
       group.clear();
       for (size_t other = device; other < devices; ++other)
         if (first[other] == own && copied[other] == static_cast<int64_t>(other))
           group.push_back(other);
-      Array<S> block{local, {}};
-      block.data.reserve(static_cast<size_t>(count(local)));
-      for (int64_t index : geometry.global_indices(type, local, own))
-        block.data.push_back(at(x, index));
-      spread(std::move(block), maximum, group, rng, result);
+      auto entry = result.on(device).begin();
+      for (int64_t index : geometry.global_indices(type, result.shape(), own))
+        *entry++ = at(x, index);
+      spread(maximum, group, rng, result);
     }
   }
   return result;
@@ -93,23 +92,23 @@ Distributed<S> distribute(const Geometry& geometry, const Type& type, const Arra
 template <class S>
 std::optional<Array<S>> represented(const Geometry& geometry, const Type& type,
                                     const Distributed<S>& x) {
-  const Extents local = geometry.local_shape(type);
+  if (x.shape() != geometry.local_shape(type)) return {};
   const bool maximum = takes_maximum(type);
   Array<S> whole = filled(geometry.global_shape(type), S(0));
   const std::vector<int64_t> copied = leaders(geometry, type, false, true),
                              first = leaders(geometry, type, true, true);
   for (size_t device = 0; device < copied.size(); ++device) {
-    const Array<S>& own = x.at(device);
-    if (own.shape != local) return {};
+    const std::span<const S> own = x.on(device);
     const auto d = static_cast<int64_t>(device);
     if (copied[device] != d) {
-      if (!same(own, x[static_cast<size_t>(copied[device])])) return {};
+      if (!std::ranges::equal(own, x.on(static_cast<size_t>(copied[device])), Scalar<S>::same))
+        return {};
       continue;
     }
     size_t k = 0;
-    for (int64_t index : geometry.global_indices(type, local, d)) {
+    for (int64_t index : geometry.global_indices(type, x.shape(), d)) {
       S& entry = at(whole, index);
-      const S& part = own.data[k++];
+      const S& part = own[k++];
       if (first[device] == d)
         entry = part;
       else if (!maximum)

@@ -19,23 +19,23 @@ std::vector<Distributed<S>> run(const Geometry& geometry, const ir::Op& op,
 template <class S>
 std::vector<Distributed<S>> run(const Geometry& geometry, const ir::Op& op,
                                 const std::vector<Held<S>>& operands,
-                                const std::vector<const Type*>& results, Meetings& known);
+                                const std::vector<const Type*>& results, Nests& known);
 
 extern template std::vector<Distributed<Rational>> run(const Geometry&, const ir::Op&,
                                                        const std::vector<Held<Rational>>&,
-                                                       const std::vector<const Type*>&, Meetings&);
+                                                       const std::vector<const Type*>&, Nests&);
 extern template std::vector<Distributed<Rational>> run(const Geometry&, const ir::Op&,
                                                        const std::vector<Held<Rational>>&,
                                                        const std::vector<Type>&);
 extern template std::vector<Distributed<Field>> run(const Geometry&, const ir::Op&,
                                                     const std::vector<Held<Field>>&,
-                                                    const std::vector<const Type*>&, Meetings&);
+                                                    const std::vector<const Type*>&, Nests&);
 extern template std::vector<Distributed<Field>> run(const Geometry&, const ir::Op&,
                                                     const std::vector<Held<Field>>&,
                                                     const std::vector<Type>&);
 extern template std::vector<Distributed<double>> run(const Geometry&, const ir::Op&,
                                                      const std::vector<Held<double>>&,
-                                                     const std::vector<const Type*>&, Meetings&);
+                                                     const std::vector<const Type*>&, Nests&);
 extern template std::vector<Distributed<double>> run(const Geometry&, const ir::Op&,
                                                      const std::vector<Held<double>>&,
                                                      const std::vector<Type>&);

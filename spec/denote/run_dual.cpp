@@ -5,7 +5,7 @@ namespace shardproof::denote {
 
 template std::vector<Distributed<Dual>> run(const Geometry&, const ir::Op&,
                                             const std::vector<Held<Dual>>&,
-                                            const std::vector<const Type*>&, Meetings&);
+                                            const std::vector<const Type*>&, Nests&);
 template std::vector<Distributed<Dual>> run(const Geometry&, const ir::Op&,
                                             const std::vector<Held<Dual>>&,
                                             const std::vector<Type>&);

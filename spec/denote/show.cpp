@@ -57,7 +57,7 @@ std::string together(const Geometry& geometry, const Type& type, const Distribut
   const auto whole = represented(geometry, type, x);
   const bool sum = has_mark(type, Mark::U), maximum = has_mark(type, Mark::Max);
   const bool split = !split_axes(type).empty();
-  if (!whole) return not_together(geometry, type, x.at(0), stated);
+  if (!whole) return not_together(geometry, type, x[0], stated);
   if (sum) return ", sum " + show(*whole);
   if (maximum) return ", maximum " + show(*whole);
   return split ? ", put together " + show(*whole) : "";
@@ -68,11 +68,11 @@ std::vector<double> expected_on(const Geometry& geometry, const Type& type,
                                 const Distributed<double>& x, int64_t device,
                                 const Array<double>* wanted) {
   if (!wanted) return {};
-  const Array<double>& own = x.at(static_cast<size_t>(device));
+  const Array<double> own = x[static_cast<size_t>(device)];
   std::vector<double> expected;
   if (has_mark(type, Mark::U) || has_mark(type, Mark::Max)) {
     const auto copied = static_cast<size_t>(leader(geometry, type, device, false, true));
-    if (x.at(copied).shape == own.shape && !same(x.at(copied), own)) expected = x.at(copied).data;
+    if (!same(x[copied], own)) expected = x[copied].data;
   } else if (own.shape == geometry.local_shape(type) &&
              wanted->shape == geometry.global_shape(type)) {
     for (int64_t index : geometry.global_indices(type, device))
@@ -131,7 +131,7 @@ std::string show_dims(const ir::Program& program, const Sizes& sizes) {
 
 std::string show_held(const Geometry& geometry, const Type& type, const Distributed<double>& x) {
   const std::vector<Axis> axes = varying(geometry, type);
-  if (axes.empty()) return "each device holds " + show(x.at(0));
+  if (axes.empty()) return "each device holds " + show(x[0]);
   const std::vector<int64_t> copied = leaders(geometry, type, false, true);
   std::string text;
   for (int64_t device = 0; device < geometry.devices(); ++device) {
@@ -164,7 +164,7 @@ HeldValue held_value(const Geometry& geometry, const Type& type, const Distribut
                      const std::string& name, const Array<double>* wanted) {
   HeldValue value{name, wanted != nullptr, {}};
   for (int64_t device = 0; device < geometry.devices(); ++device) {
-    const Array<double>& own = x.at(static_cast<size_t>(device));
+    const Array<double> own = x[static_cast<size_t>(device)];
     value.held.push_back({show_device(geometry, device), own.shape, own.data,
                           expected_on(geometry, type, x, device, wanted)});
   }

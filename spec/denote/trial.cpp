@@ -20,7 +20,7 @@ void count_along(const Geometry& geometry, const Type& type, size_t dim, Distrib
   for (int64_t device = 0; device < geometry.devices(); ++device) {
     size_t k = 0;
     for (const int64_t entry : geometry.global_indices(type, device))
-      x[static_cast<size_t>(device)].data[k++] = S(entry / stride % whole.at(dim));
+      x.on(static_cast<size_t>(device))[k++] = S(entry / stride % whole.at(dim));
   }
 }
 
@@ -46,15 +46,15 @@ Values<S> Trial::operands(const std::vector<S>& numbers) const {
   Values<S> result;
   for (const Input& input : inputs_) {
     const S value = input.number ? Scalar<S>::number("", *input.number) : S(0);
-    const Array<S> array = filled(geometry_.local_shape(input.type), value);
-    result.emplace_back(static_cast<size_t>(geometry_.devices()), array);
+    result.emplace_back(static_cast<size_t>(geometry_.devices()), geometry_.local_shape(input.type),
+                        value);
   }
   for (size_t i = 0; i < inputs_.size(); ++i)
     if (inputs_[i].index_of)
       count_along(geometry_, inputs_[i].type, *inputs_[i].index_of, result[i]);
   for (size_t i = 0; i < free_entries_.size(); ++i)
-    result[free_entries_[i].operand][static_cast<size_t>(free_entries_[i].device)]
-        .data[free_entries_[i].entry] = numbers.at(i);
+    result[free_entries_[i].operand].on(
+        static_cast<size_t>(free_entries_[i].device))[free_entries_[i].entry] = numbers.at(i);
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (inputs_[i].same_as) {
       result[i] = result[*inputs_[i].same_as];
@@ -62,7 +62,8 @@ Values<S> Trial::operands(const std::vector<S>& numbers) const {
     }
     const std::vector<int64_t> copied = leaders(geometry_, inputs_[i].type, false, true);
     for (size_t device = 0; device < copied.size(); ++device)
-      result[i][device] = result[i][static_cast<size_t>(copied[device])];
+      std::ranges::copy(result[i].on(static_cast<size_t>(copied[device])),
+                        result[i].on(device).begin());
   }
   return result;
 }
@@ -93,14 +94,14 @@ std::vector<Array<S>> Trial::wanted_of(Values<S> whole, const std::vector<Type>&
     // Blocks of size |D| / n move by k: entries move by k * |D| / n.
     const Split& dim = inputs_[0].type.dims.at(permute->pattern.left_bracket.value());
     if (dim.axes.empty()) throw Mismatch("ppermute over a dim that is not split");
-    S& by = whole.at(1).at(0).data.at(0);
+    S& by = whole.at(1).on(0)[0];
     by = by * S(geometry_.size(dim.dim) / geometry_.axis(dim.axes[0]));
   }
   std::vector<Held<S>> held;
   for (size_t i = 0; i < inputs_.size(); ++i) held.push_back({inputs_[i].type, whole[i]});
   std::vector<Array<S>> arrays;
-  for (Distributed<S>& each : run(single_, whole_op(op_), held, results))
-    arrays.push_back(std::move(each.at(0)));
+  for (const Distributed<S>& each : run(single_, whole_op(op_), held, results))
+    arrays.push_back(each[0]);
   return arrays;
 }
 

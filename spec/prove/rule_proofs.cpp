@@ -47,20 +47,19 @@ Represented represent(const denote::Geometry& geometry, const Type& type, size_t
   result.whole.shape = geometry.global_shape(type);
   const std::string stem = "x" + std::to_string(operand) + ".";
   const auto mark = reducing(type, "t");
-  result.local.resize(static_cast<size_t>(geometry.devices()));
   for (int64_t i = 0; i < denote::count(result.whole.shape); ++i)
     result.whole.data.push_back(Symbolic(smt::real(stem + std::to_string(i))));
-  for (size_t d = 0; d < result.local.size(); ++d) {
-    denote::Array<Symbolic>& local = result.local[d];
-    local.shape = geometry.local_shape(type);
-    for (int64_t i : geometry.global_indices(type, static_cast<int64_t>(d)))
+  for (int64_t d = 0; d < geometry.devices(); ++d) {
+    denote::Array<Symbolic> local{geometry.local_shape(type), {}};
+    for (int64_t i : geometry.global_indices(type, d))
       local.data.push_back(
           mark ? Symbolic(smt::real(stem + std::to_string(i) + ".on" + std::to_string(d)))
                : denote::at(result.whole, i));
+    result.local.push_back(local);
   }
   for (size_t i = 0; mark && i < result.whole.data.size(); ++i) {
     std::vector<Term> parts;
-    for (const auto& local : result.local) parts.push_back(local.data[i].term());
+    for (size_t d = 0; d < result.local.size(); ++d) parts.push_back(result.local.on(d)[i].term());
     for (Term& each : combines(result.whole.data[i].term(), parts, *mark))
       result.assumptions.push_back(std::move(each));
   }
@@ -71,17 +70,16 @@ Represented represent(const denote::Geometry& geometry, const Type& type, size_t
 Term represents(const denote::Geometry& geometry, const Type& type, const Local& local,
                 const denote::Array<Symbolic>& whole) {
   const auto mark = reducing(type, "t");
+  if (local.shape() != geometry.local_shape(type)) return Term::truth(false);
   std::vector<Term> result;
-  for (size_t d = 0; d < local.size(); ++d) {
+  for (size_t d = 0; d < local.size() && !mark; ++d) {
     const auto indices = geometry.global_indices(type, static_cast<int64_t>(d));
-    if (local[d].shape != geometry.local_shape(type) || local[d].data.size() != indices.size())
-      return Term::truth(false);
-    for (size_t k = 0; k < indices.size() && !mark; ++k)
-      result.push_back(equal(local[d].data[k].term(), denote::at(whole, indices[k]).term()));
+    for (size_t k = 0; k < indices.size(); ++k)
+      result.push_back(equal(local.on(d)[k].term(), denote::at(whole, indices[k]).term()));
   }
   for (size_t i = 0; mark && i < whole.data.size(); ++i) {
     std::vector<Term> parts;
-    for (const auto& each : local) parts.push_back(each.data[i].term());
+    for (size_t d = 0; d < local.size(); ++d) parts.push_back(local.on(d)[i].term());
     for (Term& each : combines(whole.data[i].term(), parts, *mark))
       result.push_back(std::move(each));
   }
@@ -128,7 +126,7 @@ smt::Obligation rule_obligation(const RuleCase& rule, int64_t devices) {
     // On one device a collective does nothing, so the op is its own erasure there.
     const Local whole = run_on(one, rule, wholes);
     const Local local = run_on(mesh, rule, locals);
-    std::vector<Term> alternatives{represents(mesh, rule.result, local, whole.at(0))};
+    std::vector<Term> alternatives{represents(mesh, rule.result, local, whole[0])};
     for (const auto* formulas : {&path.answers(), &path.definitions()})
       for (const Term& each : *formulas) alternatives.push_back(negate(each));
     goals.push_back(smt::disj(alternatives));
