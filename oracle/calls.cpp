@@ -67,16 +67,22 @@ void check_assumptions(Run& run, const ir::Function& function, const Vars& argum
 
 }  // namespace
 
+std::vector<ir::ValueId> all_params(const ir::Function& function) {
+  std::vector<ir::ValueId> params = function.params;
+  params.insert(params.end(), function.saved_params.begin(), function.saved_params.end());
+  return params;
+}
+
 Vars run_function(Run& run, size_t index, const Vars& arguments) {
   const ir::Function& function = run.program.functions.at(index);
   check_assumptions(run, function, arguments);
   if (function.trusted) return run_trusted(run, function, arguments);
   Frame frame{function, Vars(function.values.size())};
-  std::vector<ir::ValueId> params = function.params;
-  params.insert(params.end(), function.saved_params.begin(), function.saved_params.end());
+  const std::vector<ir::ValueId> params = all_params(function);
   for (size_t i = 0; i < params.size(); ++i) frame.values[params[i]] = arguments.at(i);
   run_block(run, frame, function.body);
   Vars results;
+  results.reserve(function.returned.size());
   for (ir::ValueId id : function.returned) results.push_back(frame.values.at(id));
   return results;
 }

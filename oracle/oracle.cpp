@@ -37,12 +37,6 @@ void check_entries(const Tensor& x, Dtype dtype) {
       throw std::domain_error("a bool is 0 or 1, and this is " + std::to_string(entry));
 }
 
-std::vector<ir::ValueId> all_params(const ir::Function& function) {
-  std::vector<ir::ValueId> params = function.params;
-  params.insert(params.end(), function.saved_params.begin(), function.saved_params.end());
-  return params;
-}
-
 void check_inputs(Run& run, const ir::Function& function, const std::vector<Tensor>& inputs) {
   const std::vector<ir::ValueId> params = all_params(function);
   if (inputs.size() != params.size())
@@ -52,7 +46,7 @@ void check_inputs(Run& run, const ir::Function& function, const std::vector<Tens
   for (size_t i = 0; i < params.size(); ++i) {
     const ir::Value& param = function.values[params[i]];
     try {
-      const Extents& wanted = run.table.shape(param.type);
+      const Extents& wanted = run.table.shape(function, params[i]);
       if (inputs[i].shape != wanted)
         throw std::domain_error("its shape is to be " + to_string(wanted));
       check_entries(inputs[i], param.type.dtype);
@@ -72,12 +66,12 @@ auto guarded(const ir::Program& program, size_t function, const Work& work) {
   }
 }
 
-Vars checked_inputs(Run& run, const ir::Function& function, const std::vector<Tensor>& inputs) {
+Vars checked_inputs(Run& run, const ir::Function& function, std::vector<Tensor> inputs) {
   check_requirements(run, function);
   check_inputs(run, function, inputs);
   Vars result;
   result.reserve(inputs.size());
-  for (const Tensor& input : inputs) result.push_back(constant(input));
+  for (Tensor& input : inputs) result.push_back(constant(std::move(input)));
   return result;
 }
 
@@ -106,10 +100,12 @@ void seed(const ir::Function& function, const Vars& results, const std::vector<T
   }
 }
 
+/// What nothing else holds is moved.
 std::vector<Tensor> values_of(const Vars& vars) {
   std::vector<Tensor> result;
   result.reserve(vars.size());
-  for (const Var& var : vars) result.push_back(var->value);
+  for (const Var& var : vars)
+    result.push_back(var.use_count() == 1 ? std::move(var->value) : var->value);
   return result;
 }
 
@@ -151,10 +147,10 @@ Extents shape_of(const ir::Program& program, const Type& type, const Sizes& size
 }
 
 std::vector<Tensor> evaluate(const ir::Program& program, size_t function, const Sizes& sizes,
-                             const std::vector<Tensor>& inputs) {
+                             std::vector<Tensor> inputs) {
   return guarded(program, function, [&](const ir::Function& named) {
     Run run(program, sizes);
-    return values_of(run_function(run, function, checked_inputs(run, named, inputs)));
+    return values_of(run_function(run, function, checked_inputs(run, named, std::move(inputs))));
   });
 }
 

@@ -25,7 +25,7 @@ Extents shape_of(const ir::Program& program, const Type& type, const Sizes& size
 /// The results of a fn, or of a plan's erasure, leaf by leaf. Inputs: the leaves of the parameters,
 /// then those after `;`. Throws Error.
 std::vector<Tensor> evaluate(const ir::Program& program, size_t function, const Sizes& sizes,
-                             const std::vector<Tensor>& inputs);
+                             std::vector<Tensor> inputs);
 
 /// The fn that a plan implements, and that its model implements in turn; itself without one.
 size_t model_of(const ir::Program& program, size_t function);

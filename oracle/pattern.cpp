@@ -57,11 +57,6 @@ Side opened(const ir::Program& program, const std::vector<Split>& dims) {
   return side;
 }
 
-bool same_names(const std::vector<Split>& a, const std::vector<Split>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Split& x, const Split& y) { return x.dim == y.dim; });
-}
-
 Place flat(const Side& side) {
   Place all;
   for (const Place& place : side) all.insert(all.end(), place.begin(), place.end());
@@ -394,6 +389,11 @@ std::shared_ptr<const Reading> read_pattern(Site& site, const ir::Pattern& patte
     own.table = site.run.own;
   }
   return own.sized;
+}
+
+bool same_names(const std::vector<Split>& a, const std::vector<Split>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Split& x, const Split& y) { return x.dim == y.dim; });
 }
 
 bool has(const Indices& indices, size_t index) {

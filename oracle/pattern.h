@@ -49,6 +49,8 @@ enum class Form {
 std::shared_ptr<const Reading> read_pattern(Site& site, const ir::Pattern& pattern, Form form,
                                             size_t operands);
 
+/// Whether both have the same dims, under the same names.
+bool same_names(const std::vector<Split>& a, const std::vector<Split>& b);
 bool has(const Indices& indices, size_t index);
 Indices without(const Indices& indices, const Indices& others);
 /// Refuses a pattern that loses an index of `all`.

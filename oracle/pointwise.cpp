@@ -137,16 +137,11 @@ Surface surface(ir::BinaryFn fn) {
   throw std::domain_error("no such function");
 }
 
-bool same_dims(const std::vector<Split>& a, const std::vector<Split>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Split& x, const Split& y) { return x.dim == y.dim; });
-}
-
 // An operand with its entries repeated along the result's dims that it lacks.
 Var spread(Site& site, size_t i) {
   const std::vector<Split>&own = site.operand_type(i).dims, &all = site.type().dims;
   const Extents& shape = site.shape();
-  if (same_dims(own, all) && site.operand(i)->value.shape == shape) return site.operand(i);
+  if (same_names(own, all) && site.operand(i)->value.shape == shape) return site.operand(i);
   const Extents strides = row_major(site.operand(i)->value.shape);
   if (strides.size() != own.size()) throw std::domain_error("a tensor of other dims than its type");
   Extents walked;

@@ -128,10 +128,12 @@ Extents Table::extents(const std::vector<Split>& dims) {
   return result;
 }
 
-const Extents& Table::shape(const Type& type) {
-  const auto found = shapes_.find(&type);
-  return found != shapes_.end() ? found->second
-                                : shapes_.emplace(&type, extents(type.dims)).first->second;
+const Extents& Table::shape(const ir::Function& function, ir::ValueId value) {
+  std::vector<std::optional<Extents>>& shapes = shapes_[&function];
+  if (shapes.empty()) shapes.resize(function.values.size());
+  std::optional<Extents>& known = shapes.at(value);
+  if (!known) known = extents(function.values[value].type.dims);
+  return *known;
 }
 
 bool Table::holds(const ir::Arith& condition, const std::vector<Var>& values) const {

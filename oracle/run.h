@@ -1,6 +1,7 @@
 #pragma once
 // One evaluation: the sizes it is for, the tape, and the values of the function at hand.
 #include <map>
+#include <optional>
 #include <unordered_map>
 
 #include "oracle/oracle.h"
@@ -17,8 +18,8 @@ class Table {
   int64_t size(const Name& dim);
   int64_t axis(const Axis& axis) const;
   Extents extents(const std::vector<Split>& dims);
-  /// The extents of a value's type, which must outlive the table.
-  const Extents& shape(const Type& type);
+  /// The extents of a value of a function, which must outlive the table.
+  const Extents& shape(const ir::Function& function, ir::ValueId value);
   /// Whether the condition holds; `value` gives the scalars in it.
   bool holds(const ir::Arith& condition, const std::vector<Var>& values) const;
   bool holds(const ir::Assumption& assumption, double entry) const {
@@ -30,7 +31,7 @@ class Table {
   std::map<Name, int64_t> sizes_;
   std::unordered_map<Name, int64_t> of_names_;
   std::unordered_map<std::vector<Name>, int64_t, NamesHash> of_groups_;
-  std::unordered_map<const Type*, Extents> shapes_;
+  std::unordered_map<const ir::Function*, std::vector<std::optional<Extents>>> shapes_;
 };
 
 /// The table of a program at these sizes: the last one, where readings are kept and it is the same.
@@ -63,7 +64,7 @@ struct Site {
   const Type& operand_type(size_t i) const { return frame.function.values[instr.operands[i]].type; }
   const Type& type(size_t i = 0) const { return frame.function.values[instr.results[i]].type; }
   /// The shape that result i is to have.
-  const Extents& shape(size_t i = 0) { return run.table.shape(type(i)); }
+  const Extents& shape(size_t i = 0) { return run.table.shape(frame.function, instr.results[i]); }
   Extents extents(const std::vector<Split>& dims) { return run.table.extents(dims); }
   int64_t whole(size_t i) const;  ///< operand i, a scalar that is a whole number
   /// The result of the op. `followed`: the gradient of an operand is wanted.
@@ -80,6 +81,8 @@ void check_range(const Tensor& x, Dtype dtype);
 
 /// Runs the instructions of a body or loop body.
 void run_block(Run& run, Frame& frame, const ir::Block& block);
+/// The parameters, saved ones last.
+std::vector<ir::ValueId> all_params(const ir::Function& function);
 /// Runs a function on its leaves in order, saved ones last; a trusted plan is what it claims to be.
 Vars run_function(Run& run, size_t function, const Vars& arguments);
 

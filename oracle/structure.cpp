@@ -40,7 +40,13 @@ Vars moved(Site& site, const ir::Pattern& pattern, Form form) {
 Vars apply(const ir::Expand& op, Site& site) { return moved(site, op.pattern, Form::extends); }
 Vars apply(const ir::Rearrange& op, Site& site) { return moved(site, op.pattern, Form::renames); }
 // The erasure: a value is whole on either side.
-Vars apply(const ir::Collective& op, Site& site) { return moved(site, op.pattern, Form::plain); }
+Vars apply(const ir::Collective& op, Site& site) {
+  const std::vector<Split>& own = site.operand_type(0).dims;
+  const bool stays = op.pattern.left.size() == 1 && same_names(op.pattern.left[0].dims, own) &&
+                     same_names(op.pattern.right.dims, own) && same_names(site.type().dims, own);
+  if (stays && !site.operand(0)->followed) return {site.operand(0)};
+  return moved(site, op.pattern, Form::plain);
+}
 
 Vars apply(const ir::Roll& op, Site& site) {
   return {rolled(site, *read_pattern(site, op.pattern, Form::plain, 1), site.whole(1))};

@@ -13,6 +13,7 @@ namespace {
 
 std::vector<oracle::Tensor> whole_inputs(const PointOfPlan& point) {
   std::vector<oracle::Tensor> inputs;
+  inputs.reserve(point.whole.size() + point.plan().saved_params.size());
   for (size_t i = 0; i < point.whole.size(); ++i)
     inputs.push_back(whole_tensor(point.whole[i], point.param_type(i).dtype));
   return inputs;
@@ -74,10 +75,11 @@ oracle::Sizes oracle_sizes(const ir::Program& program, const denote::Sizes& size
 
 std::vector<oracle::Tensor> claimed(const PointOfPlan& point) {
   const ir::Function& plan = point.plan();
-  const std::vector<oracle::Tensor> inputs = whole_inputs(point);
+  std::vector<oracle::Tensor> inputs = whole_inputs(point);
   const oracle::Sizes sizes = oracle_sizes(*point.program, point.sizes);
-  if (!plan.model) return oracle::evaluate(*point.program, point.function, sizes, inputs);
-  if (!plan.implements_grad) return oracle::evaluate(*point.program, *plan.model, sizes, inputs);
+  if (!plan.model || !plan.implements_grad)
+    return oracle::evaluate(*point.program, plan.model.value_or(point.function), sizes,
+                            std::move(inputs));
   const auto own = static_cast<std::ptrdiff_t>(point.own_params());
   const std::vector<size_t> wrt =
       plan.wrt.empty() ? float_params(point.program->functions.at(*plan.model)) : plan.wrt;
@@ -105,7 +107,7 @@ std::vector<oracle::Tensor> erasure(const PointOfPlan& point,
     const ir::ValueId id = point.plan().saved_params.at(i);
     inputs.push_back(whole_tensor(saved[i], point.types->at(point.function).at(id).dtype));
   }
-  return oracle::evaluate(*point.program, point.function, sizes, inputs);
+  return oracle::evaluate(*point.program, point.function, sizes, std::move(inputs));
 }
 
 namespace {
