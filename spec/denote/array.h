@@ -30,30 +30,45 @@ struct Loops {
   }
 };
 
-/// Calls visit(offsets) for every index of the loops from `loop` on.
-template <class Visit>
-void walk_from(size_t loop, const Loops& loops, int64_t* offsets, const Visit& visit) {
-  if (loop == loops.extents.size()) return visit(offsets);
+/// Calls row(offsets, extent, strides) for every index of the loops from `loop` on but the last.
+template <class Row>
+void walk_from(size_t loop, const Loops& loops, int64_t* offsets, const Row& row) {
   const int64_t* strides = loops.strides.data() + loop * loops.arrays;
+  if (loop + 1 == loops.extents.size()) return row(offsets, loops.extents[loop], strides);
   const int64_t extent = loops.extents[loop];
-  const bool last = loop + 1 == loops.extents.size();
   for (int64_t i = 0; i < extent; ++i) {
-    last ? visit(offsets) : walk_from(loop + 1, loops, offsets, visit);
+    walk_from(loop + 1, loops, offsets, row);
     for (size_t k = 0; k < loops.arrays; ++k) offsets[k] += strides[k];
   }
   for (size_t k = 0; k < loops.arrays; ++k) offsets[k] -= extent * strides[k];
 }
 
-/// Calls visit(offsets) for every index of the loops, the last one fastest; offsets[k] is the dot
-/// product of the index with the strides of array k.
-template <class Visit>
-void walk(const Loops& loops, const Visit& visit) {
+/// Calls row(offsets, extent, strides) for every index of all loops but the last, which has
+/// `extent` steps; offsets[k] is the dot product of the index with the strides of array k.
+template <class Row>
+void walk_rows(const Loops& loops, const Row& row) {
   constexpr size_t most_on_stack = 8;
   if (loops.strides.size() != loops.extents.size() * loops.arrays)
     throw std::logic_error("strides of another number of dims");
   std::array<int64_t, most_on_stack> on_stack{};
   std::vector<int64_t> on_heap(loops.arrays > most_on_stack ? loops.arrays : 0);
-  walk_from(0, loops, on_heap.empty() ? on_stack.data() : on_heap.data(), visit);
+  int64_t* const offsets = on_heap.empty() ? on_stack.data() : on_heap.data();
+  if (loops.extents.empty())
+    row(offsets, 1, Extents(loops.arrays).data());
+  else
+    walk_from(0, loops, offsets, row);
+}
+
+/// Calls visit(offsets) for every index of the loops, the last one fastest.
+template <class Visit>
+void walk(const Loops& loops, const Visit& visit) {
+  walk_rows(loops, [&](int64_t* offsets, int64_t extent, const int64_t* strides) {
+    for (int64_t i = 0; i < extent; ++i) {
+      visit(offsets);
+      for (size_t k = 0; k < loops.arrays; ++k) offsets[k] += strides[k];
+    }
+    for (size_t k = 0; k < loops.arrays; ++k) offsets[k] -= extent * strides[k];
+  });
 }
 
 template <class S>

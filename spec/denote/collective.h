@@ -136,24 +136,28 @@ template <class S>
 Distributed<S> collective(const Geometry& geometry, ir::CollectiveFn fn, const Shape& from,
                           const Shape& to, const Distributed<S>& x) {
   using enum ir::CollectiveFn;
-  const std::vector<Move> leave = moves(from, to), come = moves(to, from);
-  if (fn == all_to_all) return exchange(geometry, x, leave, come);
+  if (from.dims.size() != to.dims.size()) throw Mismatch("a pattern that loses or gains a dim");
+  if (fn == all_to_all) return exchange(geometry, x, moves(from, to), moves(to, from));
   std::optional<Distributed<S>> done;
   const auto so_far = [&]() -> const Distributed<S>& { return done ? *done : x; };
-  if (fn == all_gather)
-    for (size_t i = leave.size(); i-- > 0;) done = gather_step(geometry, so_far(), leave[i]);
   if (fn == all_reduce)
     for (Mark mark : {Mark::U, Mark::Max})
       for (const Axis& axis : marked(from, to, mark))
         done = reduce_step(geometry, so_far(), axis, mark);
-  if (fn == psum_scatter)
-    for (const Move& move : come) done = reduce_step(geometry, so_far(), move.axis, Mark::U);
-  if (fn == psum_scatter || fn == slice)
-    for (const Move& move : come) done = slice_step(geometry, so_far(), move);
   if (fn == zero_nonroot)
     for (const Axis& axis : marked(to, from, Mark::U)) done = keep_root(geometry, so_far(), axis);
-  if (fn == zero_pad)
-    for (size_t i = leave.size(); i-- > 0;) done = pad_step(geometry, so_far(), leave[i]);
+  if (fn == all_gather || fn == zero_pad) {
+    const std::vector<Move> leave = moves(from, to);
+    for (size_t i = leave.size(); i-- > 0;)
+      done = fn == all_gather ? gather_step(geometry, so_far(), leave[i])
+                              : pad_step(geometry, so_far(), leave[i]);
+  }
+  if (fn == psum_scatter || fn == slice) {
+    const std::vector<Move> come = moves(to, from);
+    if (fn == psum_scatter)
+      for (const Move& move : come) done = reduce_step(geometry, so_far(), move.axis, Mark::U);
+    for (const Move& move : come) done = slice_step(geometry, so_far(), move);
+  }
   return done ? *std::move(done) : x;
 }
 

@@ -21,22 +21,21 @@ Distributed<S> contract(ir::ReduceFn fn, const Nest& how, const std::vector<Held
   need_reach(loops, x);
   if (loops.reach(x.size()) > static_cast<int64_t>(result.all().size()))
     throw std::logic_error("a result of another size than its loop nest");
-  const auto entry = [&](size_t i, const int64_t* offsets) -> const S& {
-    return x[i].value.all()[static_cast<size_t>(offsets[i])];
-  };
-  int64_t begun = -1;  // the result's indices are the outer loops: one entry is finished at a time
-  walk(loops, [&](const int64_t* offsets) {
-    S product = entry(0, offsets);
-    for (size_t i = 1; i < x.size(); ++i) product = product * entry(i, offsets);
-    const int64_t to = offsets[x.size()];
-    S& sum = result.all()[static_cast<size_t>(to)];
-    if (begun != to)
-      sum = product;
-    else if (fn == ir::ReduceFn::sum)
-      sum = sum + product;
-    else if (fn == ir::ReduceFn::max ? below(sum, product) : above(sum, product))
-      sum = product;
-    begun = to;
+  const S* begun = nullptr;  // the result's indices are the outer loops: one entry at a time
+  walk_rows(loops, [&](const int64_t* offsets, int64_t extent, const int64_t* strides) {
+    for (int64_t k = 0; k < extent; ++k) {
+      const auto entry = [&](size_t array) { return offsets[array] + k * strides[array]; };
+      S product = x[0].value.all().data()[entry(0)];
+      for (size_t i = 1; i < x.size(); ++i) product = product * x[i].value.all().data()[entry(i)];
+      S& sum = result.all().data()[entry(x.size())];
+      if (begun != &sum)
+        sum = product;
+      else if (fn == ir::ReduceFn::sum)
+        sum = sum + product;
+      else if (fn == ir::ReduceFn::max ? below(sum, product) : above(sum, product))
+        sum = product;
+      begun = &sum;
+    }
   });
   return result;
 }

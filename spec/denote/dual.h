@@ -42,7 +42,7 @@ struct Scalar<Dual> {
 
 extern template std::vector<Distributed<Dual>> run(const Geometry&, const ir::Op&,
                                                    const std::vector<Held<Dual>>&,
-                                                   const std::vector<const Type*>&, Nests&);
+                                                   const ResultTypes&, Nests&);
 extern template std::vector<Distributed<Dual>> run(const Geometry&, const ir::Op&,
                                                    const std::vector<Held<Dual>>&,
                                                    const std::vector<Type>&);

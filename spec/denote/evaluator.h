@@ -112,10 +112,9 @@ class Evaluator {
     for (ir::ValueId id : instr.operands)
       operands.push_back({frame.types.at(id), frame.values.at(id)});
     static const Type none;
-    std::vector<const Type*> results;
-    results.reserve(instr.results.size());
-    for (ir::ValueId id : instr.results)
-      results.push_back(id == ir::no_value ? &none : &frame.types.at(id));
+    ResultTypes results{};
+    for (size_t i = 0; i < std::min(instr.results.size(), results.size()); ++i)
+      results[i] = instr.results[i] == ir::no_value ? &none : &frame.types.at(instr.results[i]);
     return run(geometry_, instr.op, operands, results, known_);
   }
 

@@ -1,5 +1,7 @@
 #include "spec/denote/geometry.h"
 
+#include <algorithm>
+
 #include "spec/elaborate/names.h"
 #include "spec/types/layout.h"
 
@@ -18,9 +20,7 @@ int64_t Sizes::axis(const Axis& name) const {
 }
 
 Geometry::Geometry(const ir::Program& program, const Sizes& sizes)
-    : program_(program), sizes_(sizes), numbers_(sizes.dims), devices_(sizes.devices()) {
-  for (const auto& [name, unused] : program.axes) numbers_.emplace(name, 1);
-  for (const auto& [name, size] : sizes.mesh) numbers_[name] = size;
+    : program_(program), sizes_(sizes), devices_(sizes.devices()) {
   strides_.assign(sizes_.mesh.size(), 1);
   for (size_t i = strides_.size(); i-- > 1;) strides_[i - 1] = strides_[i] * sizes_.mesh[i].second;
 }
@@ -47,9 +47,21 @@ Geometry::Known& Geometry::known(const Dim& dim) const {
   return found != of_groups_.end() ? found->second : of_groups_[dim.factors] = computed(dim);
 }
 
+/// What sizes are worked out from.
+const std::map<Name, int64_t>& Geometry::numbers() const {
+  if (!numbers_.empty()) return numbers_;
+  numbers_ = sizes_.dims;
+  for (const auto& [name, unused] : program_.axes) numbers_.emplace(name, 1);
+  for (const auto& [name, size] : sizes_.mesh) numbers_[name] = size;
+  return numbers_;
+}
+
 Geometry::Known Geometry::computed(const Dim& dim) const {
   try {
-    return {program_.size(dim, numbers_)};
+    const bool stated = std::ranges::all_of(dim.factors, [&](const Name& name) {
+      return program_.stated_size(name, sizes_.dims).has_value();
+    });
+    return {program_.size(dim, stated ? sizes_.dims : numbers())};
   } catch (const std::domain_error& error) {
     throw Mismatch(error.what());
   }
@@ -63,6 +75,7 @@ int64_t Geometry::shards(const Split& split) const {
 
 int64_t Geometry::local_size(const Split& split) const {
   Known& dim = known(split.dim);
+  if (split.axes.empty()) return dim.size;
   const int64_t count = shards(split);
   if (count == 1) return dim.size;
   if (dim.leading == 0) dim.leading = leading_size(split.dim);

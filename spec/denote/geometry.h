@@ -52,12 +52,13 @@ class Geometry {
   Known& known(const Dim& dim) const;
   Known computed(const Dim& dim) const;
   int64_t leading_size(const Dim& dim) const;
+  const std::map<Name, int64_t>& numbers() const;
 
   const ir::Program& program_;
   Sizes sizes_;
-  std::map<Name, int64_t> numbers_;  ///< dims and axes
-  std::vector<int64_t> strides_;     ///< of the mesh
+  std::vector<int64_t> strides_;  ///< of the mesh
   int64_t devices_;
+  mutable std::map<Name, int64_t> numbers_;  ///< dims and axes; empty: not asked for yet
   mutable std::unordered_map<Name, Known> of_names_;
   mutable std::unordered_map<std::vector<Name>, Known, NamesHash> of_groups_;
 };

@@ -61,8 +61,8 @@ inline bool truncates(Dtype from, Dtype to) {
 }
 
 /// The operand that has all dims: the first one with the most dims.
-inline const Shape& widest(const std::vector<const Shape*>& shapes) {
-  const Shape* best = shapes.at(0);
+inline const Shape& widest(std::span<const Shape* const> shapes) {
+  const Shape* best = shapes.front();
   for (const Shape* each : shapes)
     if (each->dims.size() > best->dims.size()) best = each;
   return *best;
@@ -70,7 +70,7 @@ inline const Shape& widest(const std::vector<const Shape*>& shapes) {
 
 /// Whether every operand is a scalar or has the same positions in the same order: then no index
 /// arithmetic is needed.
-inline bool aligned(const std::vector<const Shape*>& shapes) {
+inline bool aligned(std::span<const Shape* const> shapes) {
   const Shape& all = widest(shapes);
   return std::all_of(shapes.begin(), shapes.end(), [&](const Shape* each) {
     return each->dims.empty() || same_dims(*each, all);

@@ -61,13 +61,27 @@ std::vector<int64_t> leaders(const Geometry& geometry, const Type& type, bool ma
   return result;
 }
 
+namespace {
+
+/// The leaders among copies, and among copies and the parts of one value.
+struct Leaders {
+  Leaders(const Geometry& geometry, const Type& type)
+      : copied(leaders(geometry, type, false, true)) {
+    if (!type.marks.empty()) marked = leaders(geometry, type, true, true);
+  }
+  const std::vector<int64_t>& first() const { return marked.empty() ? copied : marked; }
+  std::vector<int64_t> copied, marked;
+};
+
+}  // namespace
+
 template <class S>
 Distributed<S> distribute(const Geometry& geometry, const Type& type, const Array<S>& x,
                           RandomBits& rng) {
   const auto devices = static_cast<size_t>(geometry.devices());
   if (x.shape != geometry.global_shape(type)) throw Mismatch("a tensor of another shape");
-  const std::vector<int64_t> copied = leaders(geometry, type, false, true),
-                             first = leaders(geometry, type, true, true);
+  const Leaders found(geometry, type);
+  const auto &copied = found.copied, &first = found.first();
   const bool maximum = takes_maximum(type);
   Distributed<S> result(devices, geometry.local_shape(type));
   std::vector<size_t> group;
@@ -95,8 +109,8 @@ std::optional<Array<S>> represented(const Geometry& geometry, const Type& type,
   if (x.shape() != geometry.local_shape(type)) return {};
   const bool maximum = takes_maximum(type);
   Array<S> whole = filled(geometry.global_shape(type), S(0));
-  const std::vector<int64_t> copied = leaders(geometry, type, false, true),
-                             first = leaders(geometry, type, true, true);
+  const Leaders found(geometry, type);
+  const auto &copied = found.copied, &first = found.first();
   for (size_t device = 0; device < copied.size(); ++device) {
     const std::span<const S> own = x.on(device);
     const auto d = static_cast<int64_t>(device);

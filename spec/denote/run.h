@@ -7,6 +7,9 @@
 
 namespace shardproof::denote {
 
+/// The types of an op's results, of which there are at most two.
+using ResultTypes = std::array<const Type*, 2>;
+
 /// The devices' arrays after `op`, one Distributed per result. `results` are the result
 /// types: they give the blocks of created tensors and the sizes of new dims. Collectives
 /// follow their pattern. `known` keeps the loop nests of ops for their next runs with
@@ -18,24 +21,24 @@ std::vector<Distributed<S>> run(const Geometry& geometry, const ir::Op& op,
                                 const std::vector<Type>& results);
 template <class S>
 std::vector<Distributed<S>> run(const Geometry& geometry, const ir::Op& op,
-                                const std::vector<Held<S>>& operands,
-                                const std::vector<const Type*>& results, Nests& known);
+                                const std::vector<Held<S>>& operands, const ResultTypes& results,
+                                Nests& known);
 
 extern template std::vector<Distributed<Rational>> run(const Geometry&, const ir::Op&,
                                                        const std::vector<Held<Rational>>&,
-                                                       const std::vector<const Type*>&, Nests&);
+                                                       const ResultTypes&, Nests&);
 extern template std::vector<Distributed<Rational>> run(const Geometry&, const ir::Op&,
                                                        const std::vector<Held<Rational>>&,
                                                        const std::vector<Type>&);
 extern template std::vector<Distributed<Field>> run(const Geometry&, const ir::Op&,
                                                     const std::vector<Held<Field>>&,
-                                                    const std::vector<const Type*>&, Nests&);
+                                                    const ResultTypes&, Nests&);
 extern template std::vector<Distributed<Field>> run(const Geometry&, const ir::Op&,
                                                     const std::vector<Held<Field>>&,
                                                     const std::vector<Type>&);
 extern template std::vector<Distributed<double>> run(const Geometry&, const ir::Op&,
                                                      const std::vector<Held<double>>&,
-                                                     const std::vector<const Type*>&, Nests&);
+                                                     const ResultTypes&, Nests&);
 extern template std::vector<Distributed<double>> run(const Geometry&, const ir::Op&,
                                                      const std::vector<Held<double>>&,
                                                      const std::vector<Type>&);

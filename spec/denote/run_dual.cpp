@@ -4,8 +4,8 @@
 namespace shardproof::denote {
 
 template std::vector<Distributed<Dual>> run(const Geometry&, const ir::Op&,
-                                            const std::vector<Held<Dual>>&,
-                                            const std::vector<const Type*>&, Nests&);
+                                            const std::vector<Held<Dual>>&, const ResultTypes&,
+                                            Nests&);
 template std::vector<Distributed<Dual>> run(const Geometry&, const ir::Op&,
                                             const std::vector<Held<Dual>>&,
                                             const std::vector<Type>&);

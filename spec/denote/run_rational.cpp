@@ -4,7 +4,7 @@ namespace shardproof::denote {
 
 template std::vector<Distributed<Rational>> run(const Geometry&, const ir::Op&,
                                                 const std::vector<Held<Rational>>&,
-                                                const std::vector<const Type*>&, Nests&);
+                                                const ResultTypes&, Nests&);
 template std::vector<Distributed<Rational>> run(const Geometry&, const ir::Op&,
                                                 const std::vector<Held<Rational>>&,
                                                 const std::vector<Type>&);

@@ -3,8 +3,8 @@
 namespace shardproof::denote {
 
 template std::vector<Distributed<double>> run(const Geometry&, const ir::Op&,
-                                              const std::vector<Held<double>>&,
-                                              const std::vector<const Type*>&, Nests&);
+                                              const std::vector<Held<double>>&, const ResultTypes&,
+                                              Nests&);
 template std::vector<Distributed<double>> run(const Geometry&, const ir::Op&,
                                               const std::vector<Held<double>>&,
                                               const std::vector<Type>&);

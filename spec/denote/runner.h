@@ -19,7 +19,7 @@ class Runner {
 
   /// `known`: the loop nests of ops, which depend only on the types.
   Runner(const Geometry& geometry, const ir::Op& op, const std::vector<Held<S>>& operands,
-         const std::vector<const Type*>& results, Nests& known)
+         const ResultTypes& results, Nests& known)
       : geometry_(geometry), op_(op), operands_(operands), results_(results), known_(known) {
     for (const Held<S>& held : operands) need_local(held);
   }
@@ -205,7 +205,10 @@ class Runner {
     return mark != type.marks.end() && mark->second == Mark::U;
   }
   const Distributed<S>& operand(size_t i) const { return operands_.at(i).value; }
-  const Type& result(size_t i) const { return *results_.at(i); }
+  const Type& result(size_t i) const {
+    if (!results_.at(i)) throw std::out_of_range("no such result");
+    return *results_[i];
+  }
   size_t devices() const { return static_cast<size_t>(geometry_.devices()); }
   /// The whole number that a device holds.
   int64_t number(size_t i, size_t device) const {
@@ -254,9 +257,9 @@ class Runner {
   }
   template <class Fn>
   Result entries(Fn fn) const {
-    std::vector<const Shape*> own;
-    own.reserve(operands_.size());
-    for (const Held<S>& held : operands_) own.push_back(&held.type);
+    std::array<const Shape*, most_operands> all{};
+    for (size_t i = 0; i < operands_.size(); ++i) all.at(i) = &operands_[i].type;
+    const std::span<const Shape* const> own(all.data(), operands_.size());
     if (aligned(own)) return one(aligned_pointwise(operands_, fn));
     const Nest& how = nest([&] {
       auto whole = by_whole_dims(widest(own));
@@ -287,7 +290,7 @@ class Runner {
     }
     return found;
   }
-  Nest alignment(const std::vector<const Shape*>& own) const {
+  Nest alignment(std::span<const Shape* const> own) const {
     std::vector<Shape> shapes;
     for (const Shape* shape : own) shapes.push_back(*shape);
     const ir::Indices in = elaborate::whole_positions(geometry_.program(), shapes, widest(own));
@@ -318,14 +321,14 @@ class Runner {
   const Geometry& geometry_;
   const ir::Op& op_;
   const std::vector<Held<S>>& operands_;
-  const std::vector<const Type*>& results_;
+  const ResultTypes& results_;
   Nests& known_;
 };
 
 template <class S>
 std::vector<Distributed<S>> run(const Geometry& geometry, const ir::Op& op,
-                                const std::vector<Held<S>>& operands,
-                                const std::vector<const Type*>& results, Nests& known) {
+                                const std::vector<Held<S>>& operands, const ResultTypes& results,
+                                Nests& known) {
   return std::visit(Runner<S>(geometry, op, operands, results, known), op);
 }
 
@@ -333,8 +336,8 @@ template <class S>
 std::vector<Distributed<S>> run(const Geometry& geometry, const ir::Op& op,
                                 const std::vector<Held<S>>& operands,
                                 const std::vector<Type>& results) {
-  std::vector<const Type*> types;
-  for (const Type& type : results) types.push_back(&type);
+  ResultTypes types{};
+  for (size_t i = 0; i < std::min(results.size(), types.size()); ++i) types[i] = &results[i];
   Nests none;
   return run(geometry, op, operands, types, none);
 }
