@@ -104,7 +104,8 @@ void repair(const ir::Program& program, const ir::Arith& condition, int64_t apar
 
 void meet(const ir::Program& program, const std::vector<Divisibility>& conditions,
           const MeshWish& wish, denote::Sizes& sizes, int64_t apart = 0) {
-  constexpr int rounds = 3;  // what makes one condition hold may break another
+  // What makes one requirement hold may break another condition; multiples stay multiples.
+  const int rounds = program.requirements.empty() && wish.requirements.empty() ? 1 : 3;
   for (int round = 0; round < rounds; ++round) {
     for (const auto* requirements : {&program.requirements, &wish.requirements})
       for (const ir::Requirement& each : *requirements) try {
@@ -126,7 +127,11 @@ bool fits(const ir::Program& program, const std::vector<Divisibility>& condition
       for (const Axis& axis : condition.axes) shards *= sizes.axis(axis);
       if (program.size(condition.dim, all) % shards != 0) return false;
     }
-    for (const auto& [name, info] : program.dims) program.size(Dim{{name}}, all);
+    for (const auto& [name, info] : program.dims) {
+      const bool plain = info.kind == ir::DimInfo::Kind::plain && !info.size;
+      const auto given = plain ? sizes.dims.find(name) : sizes.dims.end();
+      if (given == sizes.dims.end() || given->second < 1) program.size(Dim{{name}}, all);
+    }
     return hold(program, program.requirements, all) && hold(program, wish.requirements, all);
   } catch (const std::domain_error&) {
     return false;

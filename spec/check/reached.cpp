@@ -54,6 +54,7 @@ class Reached {
     for (const Split& split : shape.dims) add(split.dim);
   }
   void add(const Dim& dim) {
+    if (dim.factors.size() == 1 && plain.contains(dim.factors[0])) return;
     if (!seen_.insert(dim.factors).second) return;
     for (const Name& name : program_.base(dim)) {
       const auto found = program_.dims.find(name);
