@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <list>
+#include <span>
 #include <string_view>
+#include <utility>
 
 #include "oracle/kept_own.h"
 
@@ -17,60 +19,93 @@ struct Token {
   std::string_view dim;  ///< the plain dim whose size it has
   bool operator==(const Token&) const = default;
 };
-using Place = std::vector<Token>;
-using Side = std::vector<Place>;
+using Tokens = std::vector<Token>;
+using Place = std::span<const Token>;
+
+// The places of a tensor, one after the other.
+class Side {
+ public:
+  Tokens tokens;
+
+  bool operator==(const Side&) const = default;
+  size_t size() const { return ends_.size(); }
+  Place operator[](size_t p) const {
+    return Place(tokens).subspan(begin(p), ends_.at(p) - begin(p));
+  }
+  std::span<Token> operator[](size_t p) {
+    return std::span(tokens).subspan(begin(p), ends_.at(p) - begin(p));
+  }
+  void reserve(size_t places) {
+    tokens.reserve(places);
+    ends_.reserve(places);
+  }
+  // What was added to the tokens since the last place is a place.
+  void close() { ends_.push_back(tokens.size()); }
+  void add(Place place) {
+    tokens.insert(tokens.end(), place.begin(), place.end());
+    close();
+  }
+  Counts counts() const {
+    Counts result(size());
+    for (size_t p = 0; p < size(); ++p) result[p] = ends_[p] - begin(p);
+    return result;
+  }
+
+ private:
+  size_t begin(size_t p) const { return p == 0 ? 0 : ends_.at(p - 1); }
+
+  std::vector<size_t> ends_;
+};
 
 [[noreturn]] void refuse(const std::string& sentence) { throw std::domain_error(sentence); }
 
 std::string quoted(std::string_view name) { return "`" + std::string(name) + "`"; }
 
-bool contains(const Place& place, const Token& token) {
+bool contains(Place place, const Token& token) {
   return std::find(place.begin(), place.end(), token) != place.end();
 }
-bool contains(const Side& side, const Place& place) {
-  return std::find(side.begin(), side.end(), place) != side.end();
+// The first place that is the same.
+size_t find(const Side& side, Place place) {
+  size_t p = 0;
+  while (p < side.size() && !std::ranges::equal(side[p], place)) ++p;
+  return p;
 }
+bool contains(const Side& side, Place place) { return find(side, place) < side.size(); }
 
 // A group is its factors; an alias is an index of its own.
-void open(const ir::Program& program, const Name& name, Place& place) {
+void open(const ir::Program& program, const Name& name, Tokens& tokens) {
   using Kind = ir::DimInfo::Kind;
   const auto found = program.dims.find(name);
   const Kind kind = found == program.dims.end() ? Kind::plain : found->second.kind;
-  if (kind != Kind::alias && kind != Kind::group) return place.push_back({name, 0, name});
-  const size_t first = place.size();
-  for (const Name& part : found->second.of) open(program, part, place);
+  if (kind != Kind::alias && kind != Kind::group) return tokens.push_back({name, 0, name});
+  const size_t first = tokens.size();
+  for (const Name& part : found->second.of) open(program, part, tokens);
   if (kind == Kind::group) return;
-  for (size_t i = first; i < place.size(); ++i) place[i] = {name, i - first, place[i].dim};
+  for (size_t i = first; i < tokens.size(); ++i) tokens[i] = {name, i - first, tokens[i].dim};
 }
 
-Place opened(const ir::Program& program, const Dim& dim) {
-  Place place;
-  place.reserve(dim.factors.size());
-  for (const Name& factor : dim.factors) open(program, factor, place);
-  return place;
+void open(const ir::Program& program, const Dim& dim, Tokens& tokens) {
+  for (const Name& factor : dim.factors) open(program, factor, tokens);
 }
 
 Side opened(const ir::Program& program, const std::vector<Split>& dims) {
   Side side;
   side.reserve(dims.size());
-  for (const Split& split : dims) side.push_back(opened(program, split.dim));
+  for (const Split& split : dims) {
+    open(program, split.dim, side.tokens);
+    side.close();
+  }
   return side;
-}
-
-Place flat(const Side& side) {
-  Place all;
-  for (const Place& place : side) all.insert(all.end(), place.begin(), place.end());
-  return all;
 }
 
 // A place in brackets is paired with nothing: it may have the name of another, or of its factor.
 void refuse_twice(const Side& side, std::optional<size_t> bracket) {
-  Place all;
-  all.reserve(side.size());
   for (size_t p = 0; p < side.size(); ++p)
-    if (p != bracket) all.insert(all.end(), side[p].begin(), side[p].end());
-  for (auto at = all.begin(); at != all.end(); ++at)
-    if (std::find(at + 1, all.end(), *at) != all.end()) refuse(quoted(at->name) + " stands twice");
+    for (const Token& token : side[p])
+      for (size_t later = p; later < side.size(); ++later)
+        for (const Token& other : side[later])
+          if (&other > &token && p != bracket && later != bracket && other == token)
+            refuse(quoted(token.name) + " stands twice");
 }
 
 // The pattern's names for an operand, position by position, beside those of its type.
@@ -84,7 +119,7 @@ void compare_with_type(const Side& says, const Side& type) {
       refuse("position " + std::to_string(p + 1) + " of the operand is of another dim");
   // Places that swap their names, in a ring of two or more, would be transposed unseen. A name that
   // only moves on, as where P Q is read as T P, is the new name of its place.
-  const Place own = flat(type), names = flat(says);
+  const Tokens &own = type.tokens, &names = says.tokens;
   for (size_t first = 0; first < own.size(); ++first) {
     size_t at = first;
     for (size_t moves = 0; moves < own.size() && names[at] != own[at]; ++moves) {
@@ -101,25 +136,14 @@ void compare_with_type(const Side& says, const Side& type) {
 // for each of them.
 Side divided(const Side& side, const std::vector<Side>& groups) {
   Side result;
-  for (const Place& place : side) {
-    const auto of_names = std::find_if(groups.begin(), groups.end(),
-                                       [&](const Side& group) { return flat(group) == place; });
+  for (size_t p = 0; p < side.size(); ++p) {
+    const auto of_names = std::find_if(groups.begin(), groups.end(), [&](const Side& group) {
+      return std::ranges::equal(group.tokens, side[p]);
+    });
     if (of_names == groups.end())
-      result.push_back(place);
+      result.add(side[p]);
     else
-      result.insert(result.end(), of_names->begin(), of_names->end());
-  }
-  return result;
-}
-
-// The places of a divided side put together as they stood.
-Side joined(const Side& divided, const Side& as) {
-  const Place all = flat(divided);
-  Side result;
-  auto next = all.begin();
-  for (const Place& place : as) {
-    result.emplace_back(next, next + static_cast<std::ptrdiff_t>(place.size()));
-    next += static_cast<std::ptrdiff_t>(place.size());
+      for (size_t i = 0; i < of_names->size(); ++i) result.add((*of_names)[i]);
   }
   return result;
 }
@@ -144,6 +168,8 @@ class Reader {
 
   std::shared_ptr<const Unsized> run(Form form) {
     for (size_t i = 0; i < left_.size(); ++i) refuse_twice(left_[i], left_bracket(i));
+    reading_.left.reserve(left_.size());
+    reading_.left_counts.reserve(left_.size());
     refuse_twice(right_, form == Form::writes ? written_bracket() : pattern_.right_bracket);
     if (form == Form::joins)
       join();
@@ -151,8 +177,8 @@ class Reader {
       write();
     else
       sides(form);
-    for (const Side& side : left_) reading_.left_counts.push_back(counts(side));
-    reading_.right_counts = counts(right_);
+    for (const Side& side : left_) reading_.left_counts.push_back(side.counts());
+    reading_.right_counts = right_.counts();
     return std::make_shared<const Unsized>(std::move(reading_));
   }
 
@@ -160,18 +186,22 @@ class Reader {
   void read_body(const ir::Program& program) {
     std::vector<Side> groups, left;
     for (const std::vector<Dim>& names : pattern_.groups) {
-      groups.emplace_back();
-      for (const Dim& name : names) groups.back().push_back(opened(program, name));
+      Side& group = groups.emplace_back();
+      for (const Dim& name : names) {
+        open(program, name, group.tokens);
+        group.close();
+      }
     }
     for (const Side& side : left_) left.push_back(divided(side, groups));
     Side right = divided(right_, groups);
     seal_groups(left, right);
-    for (size_t i = 0; i < left.size(); ++i) left_[i] = joined(left[i], left_[i]);
-    right_ = joined(right, right_);
+    // The places as they stood.
+    for (size_t i = 0; i < left.size(); ++i) left_[i].tokens = std::move(left[i].tokens);
+    right_.tokens = std::move(right.tokens);
   }
 
   // A group that counts as a whole: its parts have no names of their own.
-  void seal(Place& place) {
+  void seal(std::span<Token> place) {
     Name& whole = sealed_.emplace_back();
     for (const Token& token : place)
       whole += std::string(token.name) + "'" + std::to_string(token.part) + " ";
@@ -182,28 +212,30 @@ class Reader {
   // whole, and is opened only where the right side has its factors instead.
   void seal_groups(std::vector<Side>& left, Side& right) {
     Side positions;
-    for (const Side& side : left) positions.insert(positions.end(), side.begin(), side.end());
-    Place wanted;
-    for (const Place& place : right)
-      for (const Token& token : place)
-        if (!contains(positions, place) && !contains(positions, Place{token}))
-          wanted.push_back(token);
+    for (const Side& side : left)
+      for (size_t p = 0; p < side.size(); ++p) positions.add(side[p]);
     const Side written = right;
+    Tokens wanted;
+    for (size_t p = 0; p < written.size(); ++p)
+      for (const Token& token : written[p])
+        if (!contains(positions, written[p]) && !contains(positions, {&token, 1}))
+          wanted.push_back(token);
     for (Side& side : left)
-      for (Place& place : side)
-        if (contains(written, place) ||
-            std::none_of(place.begin(), place.end(),
-                         [&](const Token& token) { return contains(wanted, token); }))
+      for (size_t p = 0; p < side.size(); ++p)
+        if (const std::span<Token> place = side[p];
+            contains(written, place) || std::ranges::none_of(place, [&](const Token& token) {
+              return contains(wanted, token);
+            }))
           if (place.size() > 1) seal(place);
-    for (Place& place : right)
-      if (place.size() > 1 && contains(positions, place)) seal(place);
+    for (size_t p = 0; p < right.size(); ++p)
+      if (written[p].size() > 1 && contains(positions, written[p])) seal(right[p]);
   }
 
   void sides(Form form) {
     for (size_t i = 0; i < left_.size(); ++i)
       reading_.left.push_back(read(left_[i], left_bracket(i), Unknown::named));
     if (form == Form::renames)
-      reading_.right = renamed(flat(right_));
+      reading_.right = renamed(right_.tokens);
     else
       reading_.right = read(right_, pattern_.right_bracket,
                             form == Form::extends ? Unknown::own : Unknown::refused);
@@ -226,10 +258,9 @@ class Reader {
   // The result of write has the bracket's name, without brackets.
   std::optional<size_t> written_bracket() const {
     if (!pattern_.left_bracket) return std::nullopt;
-    const Place& wanted = left_.at(0).at(*pattern_.left_bracket);
-    const auto found = std::find(right_.begin(), right_.end(), wanted);
-    if (found == right_.end()) refuse("the result lacks the position in brackets");
-    return static_cast<size_t>(found - right_.begin());
+    const size_t found = find(right_, std::as_const(left_.at(0))[*pattern_.left_bracket]);
+    if (found == right_.size()) refuse("the result lacks the position in brackets");
+    return found;
   }
 
   std::optional<size_t> left_bracket(size_t operand) const {
@@ -251,9 +282,9 @@ class Reader {
   }
 
   // In brackets: paired with nothing but another place in brackets.
-  const Indices& apart(const Place& place) {
+  const Indices& apart(Place place) {
     if (bracketed_.empty()) {
-      bracketed_ = place;
+      bracketed_.assign(place.begin(), place.end());
       for (const Token& token : place) reading_.bracket.push_back(made(token));
     } else if (!std::equal(place.begin(), place.end(), bracketed_.begin(), bracketed_.end(),
                            [](const Token& a, const Token& b) { return a.dim == b.dim; })) {
@@ -279,7 +310,7 @@ class Reader {
 
   // An index whose name is not on the right takes the new name, if it is the only one of its dim
   // that is left over.
-  Indices renamed(const Place& right) {
+  Indices renamed(const Tokens& right) {
     std::vector<std::pair<Token, size_t>> left_over;
     for (const auto& each : names_)
       if (!contains(right, each.first)) left_over.push_back(each);
@@ -306,18 +337,11 @@ class Reader {
                           : "two of the operand's indices are left over for one " + quoted(dim));
   }
 
-  static Counts counts(const Side& side) {
-    Counts result;
-    result.reserve(side.size());
-    for (const Place& place : side) result.push_back(place.size());
-    return result;
-  }
-
   const ir::Pattern& pattern_;
   std::vector<Side> left_;
   Side right_;
   std::vector<std::pair<Token, size_t>> names_;
-  Place bracketed_;
+  Tokens bracketed_;
   std::list<Name> sealed_;  ///< names that tokens refer to
   Unsized reading_;
 };
@@ -422,9 +446,13 @@ std::optional<size_t> position(const ir::Program& program, const std::vector<Spl
                                const Dim& dim) {
   for (size_t i = 0; i < dims.size(); ++i)
     if (dims[i].dim == dim) return i;
-  const Place wanted = dims.empty() ? Place{} : opened(program, dim);
-  for (size_t i = 0; i < dims.size(); ++i)
-    if (opened(program, dims[i].dim) == wanted) return i;
+  Tokens wanted, own;
+  open(program, dim, wanted);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    own.clear();
+    open(program, dims[i].dim, own);
+    if (own == wanted) return i;
+  }
   return std::nullopt;
 }
 
