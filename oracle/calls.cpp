@@ -77,7 +77,7 @@ Vars run_function(Run& run, size_t index, const Vars& arguments) {
   const ir::Function& function = run.program.functions.at(index);
   check_assumptions(run, function, arguments);
   if (function.trusted) return run_trusted(run, function, arguments);
-  Frame frame{function, Vars(function.values.size())};
+  Frame frame{function, run.table.shapes(function), Vars(function.values.size())};
   const std::vector<ir::ValueId> params = all_params(function);
   for (size_t i = 0; i < params.size(); ++i) frame.values[params[i]] = arguments.at(i);
   run_block(run, frame, function.body);

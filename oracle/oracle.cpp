@@ -39,6 +39,7 @@ void check_entries(const Tensor& x, Dtype dtype) {
 
 void check_inputs(Run& run, const ir::Function& function, const std::vector<Tensor>& inputs) {
   const std::vector<ir::ValueId> params = all_params(function);
+  Shapes& shapes = run.table.shapes(function);
   if (inputs.size() != params.size())
     throw Error("input", "", function.name, {},
                 std::to_string(params.size()) + " leaves are wanted, and " +
@@ -46,7 +47,7 @@ void check_inputs(Run& run, const ir::Function& function, const std::vector<Tens
   for (size_t i = 0; i < params.size(); ++i) {
     const ir::Value& param = function.values[params[i]];
     try {
-      const Extents& wanted = run.table.shape(function, params[i]);
+      const Extents& wanted = shapes.of(params[i]);
       if (inputs[i].shape != wanted)
         throw std::domain_error("its shape is to be " + to_string(wanted));
       check_entries(inputs[i], param.type.dtype);

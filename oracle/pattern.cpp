@@ -391,10 +391,13 @@ Extents Reading::strides(const Indices& own) const {
 }
 
 Positions Reading::walk(const Indices& over, const Indices& own) const {
-  const Extents all = strides(own);
-  Extents along;
-  along.reserve(over.size());
-  for (size_t index : over) along.push_back(all[index]);
+  Extents along(over.size());
+  int64_t stride = 1;
+  for (auto index = own.rbegin(); index != own.rend(); ++index) {
+    for (size_t i = 0; i < over.size(); ++i)
+      if (over[i] == *index) along[i] = stride;
+    stride *= sizes[*index];
+  }
   return positions(extents(over), along);
 }
 
@@ -446,6 +449,7 @@ std::optional<size_t> position(const ir::Program& program, const std::vector<Spl
                                const Dim& dim) {
   for (size_t i = 0; i < dims.size(); ++i)
     if (dims[i].dim == dim) return i;
+  if (dims.empty()) return std::nullopt;
   Tokens wanted, own;
   open(program, dim, wanted);
   for (size_t i = 0; i < dims.size(); ++i) {

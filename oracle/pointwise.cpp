@@ -145,6 +145,7 @@ Var spread(Site& site, size_t i) {
   const Extents strides = row_major(site.operand(i)->value.shape);
   if (strides.size() != own.size()) throw std::domain_error("a tensor of other dims than its type");
   Extents walked;
+  walked.reserve(all.size());
   size_t found = 0;
   for (const Split& split : all) {
     const auto at = position(site.run.program, own, split.dim);

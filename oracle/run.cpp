@@ -128,11 +128,13 @@ Extents Table::extents(const std::vector<Split>& dims) {
   return result;
 }
 
-const Extents& Table::shape(const ir::Function& function, ir::ValueId value) {
-  std::vector<std::optional<Extents>>& shapes = shapes_[&function];
-  if (shapes.empty()) shapes.resize(function.values.size());
-  std::optional<Extents>& known = shapes.at(value);
-  if (!known) known = extents(function.values[value].type.dims);
+Shapes& Table::shapes(const ir::Function& function) {
+  return shapes_.try_emplace(&function, function, *this).first->second;
+}
+
+const Extents& Shapes::of(ir::ValueId value) {
+  std::optional<Extents>& known = known_[value];
+  if (!known) known = table_.extents(function_.values[value].type.dims);
   return *known;
 }
 

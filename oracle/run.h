@@ -10,6 +10,21 @@
 
 namespace shardproof::oracle {
 
+class Table;
+
+/// The extents of a function's values.
+class Shapes {
+ public:
+  Shapes(const ir::Function& function, Table& table)
+      : function_(function), table_(table), known_(function.values.size()) {}
+  const Extents& of(ir::ValueId value);
+
+ private:
+  const ir::Function& function_;
+  Table& table_;
+  std::vector<std::optional<Extents>> known_;
+};
+
 /// Sizes of dims and axes, given or declared.
 class Table {
  public:
@@ -18,8 +33,8 @@ class Table {
   int64_t size(const Name& dim);
   int64_t axis(const Axis& axis) const;
   Extents extents(const std::vector<Split>& dims);
-  /// The extents of a value of a function, which must outlive the table.
-  const Extents& shape(const ir::Function& function, ir::ValueId value);
+  /// Of a function that outlives the table.
+  Shapes& shapes(const ir::Function& function);
   /// Whether the condition holds; `value` gives the scalars in it.
   bool holds(const ir::Arith& condition, const std::vector<Var>& values) const;
   bool holds(const ir::Assumption& assumption, double entry) const {
@@ -31,7 +46,7 @@ class Table {
   std::map<Name, int64_t> sizes_;
   std::unordered_map<Name, int64_t> of_names_;
   std::unordered_map<std::vector<Name>, int64_t, NamesHash> of_groups_;
-  std::unordered_map<const ir::Function*, std::vector<std::optional<Extents>>> shapes_;
+  std::unordered_map<const ir::Function*, Shapes> shapes_;
 };
 
 /// The table of a program at these sizes: the last one, where readings are kept and it is the same.
@@ -49,6 +64,7 @@ struct Run {
 
 struct Frame {
   const ir::Function& function;
+  Shapes& shapes;
   std::vector<Var> values;  ///< by ValueId
 };
 
@@ -64,7 +80,7 @@ struct Site {
   const Type& operand_type(size_t i) const { return frame.function.values[instr.operands[i]].type; }
   const Type& type(size_t i = 0) const { return frame.function.values[instr.results[i]].type; }
   /// The shape that result i is to have.
-  const Extents& shape(size_t i = 0) { return run.table.shape(frame.function, instr.results[i]); }
+  const Extents& shape(size_t i = 0) { return frame.shapes.of(instr.results[i]); }
   Extents extents(const std::vector<Split>& dims) { return run.table.extents(dims); }
   int64_t whole(size_t i) const;  ///< operand i, a scalar that is a whole number
   /// The result of the op. `followed`: the gradient of an operand is wanted.

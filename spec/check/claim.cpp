@@ -76,38 +76,36 @@ oracle::Sizes oracle_sizes(const ir::Program& program, const denote::Sizes& size
 std::vector<oracle::Tensor> claimed(const PointOfPlan& point) {
   const ir::Function& plan = point.plan();
   std::vector<oracle::Tensor> inputs = whole_inputs(point);
-  const oracle::Sizes sizes = oracle_sizes(*point.program, point.sizes);
   if (!plan.model || !plan.implements_grad)
-    return oracle::evaluate(*point.program, plan.model.value_or(point.function), sizes,
+    return oracle::evaluate(*point.program, plan.model.value_or(point.function), point.of_oracle,
                             std::move(inputs));
   const auto own = static_cast<std::ptrdiff_t>(point.own_params());
   const std::vector<size_t> wrt =
       plan.wrt.empty() ? float_params(point.program->functions.at(*plan.model)) : plan.wrt;
-  return oracle::gradient(*point.program, *plan.model, sizes,
+  return oracle::gradient(*point.program, *plan.model, point.of_oracle,
                           {inputs.begin(), inputs.begin() + own},
                           {inputs.begin() + own, inputs.end()}, wrt);
 }
 
 oracle::Differentiated value_and_gradient_of_model(const PointOfPlan& point,
                                                    const std::vector<size_t>& wrt) {
-  return oracle::value_and_gradient(
-      *point.program, oracle::model_of(*point.program, point.function),
-      oracle_sizes(*point.program, point.sizes), whole_inputs(point), wrt);
+  return oracle::value_and_gradient(*point.program,
+                                    oracle::model_of(*point.program, point.function),
+                                    point.of_oracle, whole_inputs(point), wrt);
 }
 
 std::vector<oracle::Tensor> erasure(const PointOfPlan& point,
                                     const std::vector<denote::Array<double>>& saved) {
   std::vector<oracle::Tensor> inputs = whole_inputs(point);
-  const oracle::Sizes sizes = oracle_sizes(*point.program, point.sizes);
   if (const auto after = point.plan().after; after && requires_values(*point.program, *after))
     oracle::evaluate(
-        *point.program, *after, sizes,
+        *point.program, *after, point.of_oracle,
         {inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(point.own_params())});
   for (size_t i = 0; i < saved.size(); ++i) {
     const ir::ValueId id = point.plan().saved_params.at(i);
     inputs.push_back(whole_tensor(saved[i], point.types->at(point.function).at(id).dtype));
   }
-  return oracle::evaluate(*point.program, point.function, sizes, std::move(inputs));
+  return oracle::evaluate(*point.program, point.function, point.of_oracle, std::move(inputs));
 }
 
 namespace {

@@ -9,6 +9,8 @@
 
 namespace shardproof {
 
+oracle::Sizes oracle_sizes(const ir::Program& program, const denote::Sizes& sizes);
+
 /// A function with values of its parameters. Keeps references to the program and the types.
 struct PointOfPlan {
   const ir::Program* program = nullptr;
@@ -17,6 +19,7 @@ struct PointOfPlan {
   denote::Sizes sizes;
   std::vector<denote::Array<double>> whole;        ///< values of the parameters
   std::vector<denote::Distributed<double>> local;  ///< the same on the devices, then saved ones
+  oracle::Sizes of_oracle = oracle_sizes(*program, sizes);
 
   const ir::Function& plan() const { return program->functions.at(function); }
   const Type& param_type(size_t i) const { return types->at(function).at(plan().params.at(i)); }
@@ -29,7 +32,6 @@ struct PointOfPlan {
 std::vector<size_t> float_params(const ir::Function& function);
 oracle::Tensor whole_tensor(const denote::Array<double>& array, Dtype dtype);
 denote::Array<double> array_of(const oracle::Tensor& tensor);
-oracle::Sizes oracle_sizes(const ir::Program& program, const denote::Sizes& sizes);
 
 /// The model's value; for `implements grad` the gradient; without a model the plan's own erasure.
 /// Throws oracle::Error.

@@ -85,17 +85,20 @@ CostOfRun::Product CostOfRun::product_of(const ir::Function& own, ir::ValueId va
 /// The product of all dims in the shapes.
 CostOfRun::Product CostOfRun::product(std::span<const Shape> shapes) {
   Product dims;
+  dims.reserve(shapes.empty() ? 0 : shapes[0].dims.size());
   for (const Shape& shape : shapes)
     for (const Split& split : shape.dims) dims.push_back(place(split.dim));
+  if (dims.size() < 2) return dims;
   std::sort(dims.begin(), dims.end());
   dims.erase(std::unique(dims.begin(), dims.end()), dims.end());
   return dims;
 }
 
 size_t CostOfRun::place(const Dim& dim) {
-  const auto [at, fresh] = places_.try_emplace(dim.factors, dims_.size());
-  if (fresh) dims_.push_back(dim);
-  return at->second;
+  const auto at = std::find(dims_.begin(), dims_.end(), dim);
+  if (at != dims_.end()) return static_cast<size_t>(at - dims_.begin());
+  dims_.push_back(dim);
+  return dims_.size() - 1;
 }
 
 }  // namespace shardproof

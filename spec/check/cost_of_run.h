@@ -2,12 +2,10 @@
 // An estimate of the cost of running a plan.
 #include <map>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "spec/denote/geometry.h"
 #include "spec/ir/program.h"
-#include "spec/types/names_hash.h"
 
 namespace shardproof {
 
@@ -36,7 +34,6 @@ class CostOfRun {
 
   const ir::Program& program_;
   std::vector<Dim> dims_;
-  std::unordered_map<std::vector<Name>, size_t, NamesHash> places_;
   std::map<size_t, Sum> known_;
 };
 

@@ -1,10 +1,8 @@
 #include "spec/check/reached.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "spec/ir/walk.h"
-#include "spec/types/names_hash.h"
 
 namespace shardproof {
 namespace {
@@ -54,8 +52,8 @@ class Reached {
     for (const Split& split : shape.dims) add(split.dim);
   }
   void add(const Dim& dim) {
-    if (dim.factors.size() == 1 && plain.contains(dim.factors[0])) return;
-    if (!seen_.insert(dim.factors).second) return;
+    if (std::find(seen_.begin(), seen_.end(), dim) != seen_.end()) return;
+    seen_.push_back(dim);
     for (const Name& name : program_.base(dim)) {
       const auto found = program_.dims.find(name);
       if (found == program_.dims.end()) continue;  // a number
@@ -71,7 +69,7 @@ class Reached {
   }
 
   const ir::Program& program_;
-  std::unordered_set<std::vector<Name>, NamesHash> seen_;
+  std::vector<Dim> seen_;
 };
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "spec/denote/geometry.h"
 
-#include <algorithm>
-
 #include "spec/elaborate/names.h"
 #include "spec/types/layout.h"
 
@@ -58,10 +56,11 @@ const std::map<Name, int64_t>& Geometry::numbers() const {
 
 Geometry::Known Geometry::computed(const Dim& dim) const {
   try {
-    const bool stated = std::ranges::all_of(dim.factors, [&](const Name& name) {
-      return program_.stated_size(name, sizes_.dims).has_value();
-    });
-    return {program_.size(dim, stated ? sizes_.dims : numbers())};
+    if (dim.factors.size() == 1)
+      if (const auto stated = program_.stated_size(dim.factors[0], sizes_.dims);
+          stated && *stated >= 1)
+        return {*stated};
+    return {program_.size(dim, numbers())};
   } catch (const std::domain_error& error) {
     throw Mismatch(error.what());
   }
