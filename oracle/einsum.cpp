@@ -2,6 +2,7 @@
 // time, as matrix products [batch, m, k] x [batch, k, n].
 #include <Eigen/Core>
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "oracle/disturbed.h"
@@ -19,6 +20,7 @@ struct Term {
 Extents strides_along(const Term& term, const Indices& order) {
   const Extents own = row_major(term.tensor.shape);
   Extents result;
+  result.reserve(order.size());
   for (size_t index : order) {
     const auto at = std::find(term.indices.begin(), term.indices.end(), index);
     result.push_back(
@@ -29,6 +31,7 @@ Extents strides_along(const Term& term, const Indices& order) {
 
 Extents sizes_of(const Term& term, const Indices& indices) {
   Extents result;
+  result.reserve(indices.size());
   for (size_t index : indices) {
     const auto at = std::find(term.indices.begin(), term.indices.end(), index);
     result.push_back(term.tensor.shape[static_cast<size_t>(at - term.indices.begin())]);
@@ -36,14 +39,25 @@ Extents sizes_of(const Term& term, const Indices& indices) {
   return result;
 }
 
+int64_t count_of(const Term& term, const Indices& indices) {
+  int64_t result = 1;
+  for (size_t i = 0; i < term.indices.size(); ++i)
+    if (has(indices, term.indices[i])) result *= term.tensor.shape[i];
+  return result;
+}
+
 // The sum over the indices that are not in `kept`, which is in any order.
-Term summed(Term term, const Indices& kept) {
-  if (term.indices == kept) return term;
+Term summed(const Term& term, const Indices& kept) {
   Term result{kept, filled(sizes_of(term, kept), 0)};
   const Positions to = positions(term.tensor.shape, strides_along(result, term.indices));
   for (size_t i = 0; i < to.size(); ++i)
     result.tensor.data[static_cast<size_t>(to[i])] += term.tensor.data[i];
   return result;
+}
+
+// The same; `made` holds it where it has to be made.
+const Term& arranged(const Term& term, const Indices& kept, std::optional<Term>& made) {
+  return term.indices == kept ? term : made.emplace(summed(term, kept));
 }
 
 Indices joined(Indices a, const Indices& b) {
@@ -76,21 +90,21 @@ Term product(const Term& a, const Term& b, const Indices& kept) {
   const Indices k = those(a.indices, [&](auto& i) { return has(b.indices, i) && !has(kept, i); });
   const Indices m = those(a.indices, [&](auto& i) { return !has(b.indices, i) && has(kept, i); });
   const Indices n = those(b.indices, [&](auto& i) { return !has(a.indices, i) && has(kept, i); });
-  const Term left = summed(a, joined(joined(batch, m), k));
-  const Term right = summed(b, joined(joined(batch, k), n));
-  Term result{joined(joined(batch, m), n), {}};
-  Extents shape = sizes_of(left, joined(batch, m));
+  const Indices outer = joined(batch, m);
+  std::optional<Term> made_left, made_right;
+  const Term& left = arranged(a, joined(outer, k), made_left);
+  const Term& right = arranged(b, joined(joined(batch, k), n), made_right);
+  Extents shape = sizes_of(left, outer);
   for (int64_t size : sizes_of(right, n)) shape.push_back(size);
-  result.tensor = filled(shape, 0);
+  Term result{joined(outer, n), filled(std::move(shape), 0)};
   multiply(left.tensor.data.data(), right.tensor.data.data(), result.tensor.data.data(),
-           count(sizes_of(left, batch)), count(sizes_of(left, m)), count(sizes_of(left, k)),
-           count(sizes_of(right, n)));
+           count_of(left, batch), count_of(left, m), count_of(left, k), count_of(right, n));
   return result;
 }
 
 // The product of all terms, with exactly the indices `kept`, all of which occur.
 Term multiplied(const std::vector<Term>& terms, const Indices& kept) {
-  if (terms.size() == 1) return summed(terms[0], kept);
+  if (terms.size() == 1) return terms[0].indices == kept ? terms[0] : summed(terms[0], kept);
   Term result;
   for (size_t t = 1; t < terms.size(); ++t) {
     Indices needed = kept;
@@ -98,7 +112,8 @@ Term multiplied(const std::vector<Term>& terms, const Indices& kept) {
       needed = joined(needed, terms[later].indices);
     result = product(t == 1 ? terms[0] : result, terms[t], needed);
   }
-  return summed(std::move(result), kept);
+  if (result.indices == kept) return result;
+  return summed(result, kept);
 }
 
 // The entries of the result times this are the products that are summed.
@@ -152,6 +167,7 @@ Term term(const Reading& reading, const Indices& indices, const Tensor& x) {
 
 std::vector<Term> terms_of(const Reading& reading, const Vars& operands) {
   std::vector<Term> terms;
+  terms.reserve(operands.size());
   for (size_t i = 0; i < operands.size(); ++i)
     terms.push_back(term(reading, reading.left[i], operands[i]->value));
   return terms;

@@ -77,43 +77,41 @@ inline bool aligned(std::span<const Shape* const> shapes) {
   });
 }
 
-/// No pointwise op has more operands.
-constexpr size_t most_operands = 3;
-
-/// fn of the entries of aligned operands; fn takes a pointer to one entry per operand.
-template <class S, class Fn>
+/// fn of the entries of `n` aligned operands; fn takes a pointer to one entry per operand.
+template <size_t n, class S, class Fn>
 Distributed<S> aligned_pointwise(const std::vector<Held<S>>& x, Fn fn) {
   const Distributed<S>* widest = &x.at(0).value;
   for (const Held<S>& each : x)
     if (each.value.shape().size() > widest->shape().size()) widest = &each.value;
-  std::array<const S*, most_operands> entry{};
-  std::array<bool, most_operands> scalar{};
-  for (size_t i = 0; i < x.size(); ++i) {
-    scalar.at(i) = x[i].value.shape().empty();
-    if (!scalar[i] && x[i].value.shape() != widest->shape())
+  std::array<const S*, n> entry;
+  std::array<size_t, n> step;
+  for (size_t i = 0; i < n; ++i) {
+    const Distributed<S>& own = x.at(i).value;
+    if (!own.shape().empty() && own.shape() != widest->shape())
       throw Mismatch("operands of different shapes");
-    entry[i] = x[i].value.all().data();
+    entry[i] = own.all().data();
+    step[i] = own.shape().empty() ? 0 : 1;
   }
   Distributed<S> result(widest->size(), widest->shape());
   for (size_t device = 0; device < result.size(); ++device) {
     for (S& each : result.on(device)) {
       each = fn(entry.data());
-      for (size_t i = 0; i < x.size(); ++i) entry[i] += scalar[i] ? 0 : 1;
+      for (size_t i = 0; i < n; ++i) entry[i] += step[i];
     }
-    for (size_t i = 0; i < x.size(); ++i) entry[i] += scalar[i] ? 1 : 0;
+    for (size_t i = 0; i < n; ++i) entry[i] += 1 - step[i];
   }
   return result;
 }
 
 /// fn of the entries with equal indices. `how`: over the devices, then the result's indices.
-template <class S, class Fn>
+template <size_t n, class S, class Fn>
 Distributed<S> pointwise(const Nest& how, const std::vector<Held<S>>& x, Fn fn) {
   Distributed<S> result(x.at(0).value.size(), how.shape);
   need_reach(how.loops, x);
-  std::array<const S*, most_operands> entry{};
+  std::array<const S*, n> entry;
   auto next = result.all().begin();
   walk(how.loops, [&](const int64_t* offsets) {
-    for (size_t i = 0; i < x.size(); ++i) entry[i] = x[i].value.all().data() + offsets[i];
+    for (size_t i = 0; i < n; ++i) entry[i] = x[i].value.all().data() + offsets[i];
     *next++ = fn(entry.data());
   });
   return result;

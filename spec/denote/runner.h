@@ -32,28 +32,28 @@ class Runner {
 
   // --- pointwise ---
   Result operator()(const ir::Unary& op) {
-    return entries([&](const S* const* x) { return apply(op.fn, *x[0]); });
+    return entries<1>([&](const S* const* x) { return apply(op.fn, *x[0]); });
   }
   Result operator()(const ir::Binary& op) {
-    return entries([&](const S* const* x) { return apply(op.fn, *x[0], *x[1]); });
+    return entries<2>([&](const S* const* x) { return apply(op.fn, *x[0], *x[1]); });
   }
   Result operator()(const ir::Where&) {
-    return entries([](const S* const* x) { return *x[0] == S(0) ? *x[2] : *x[1]; });
+    return entries<3>([](const S* const* x) { return *x[0] == S(0) ? *x[2] : *x[1]; });
   }
   Result operator()(const ir::Cast& op) {
     if (op.to == Dtype::boolean)
-      return entries([](const S* const* x) { return *x[0] == S(0) ? S(0) : S(1); });
+      return entries<1>([](const S* const* x) { return *x[0] == S(0) ? S(0) : S(1); });
     if (!truncates(operands_.at(0).type.dtype, op.to)) return one(operand(0));
-    return entries([](const S* const* x) { return Scalar<S>::truncated(*x[0]); });
+    return entries<1>([](const S* const* x) { return Scalar<S>::truncated(*x[0]); });
   }
   Result operator()(const ir::Fold& op) {
-    const std::string* tag = op.tag ? &*op.tag : nullptr;
-    return entries(
-        [&](const S* const* x) { return Scalar<S>::fold(*x[0], tag, tag ? S(0) : *x[1]); });
+    if (op.tag)
+      return entries<1>([&](const S* const* x) { return Scalar<S>::fold(*x[0], &*op.tag, S(0)); });
+    return entries<2>([](const S* const* x) { return Scalar<S>::fold(*x[0], nullptr, *x[1]); });
   }
   Result operator()(const ir::StopGrad&) {
     if constexpr (requires(const S& x) { Scalar<S>::stopped(x); })
-      return entries([](const S* const* x) { return Scalar<S>::stopped(*x[0]); });
+      return entries<1>([](const S* const* x) { return Scalar<S>::stopped(*x[0]); });
     return one(operand(0));
   }
   Result operator()(const ir::Save&) { return one(operand(0)); }
@@ -255,17 +255,17 @@ class Runner {
     return {along.loops(along.all_from(flat(in.right)), geometry_.devices()),
             along.closed(in.right)};
   }
-  template <class Fn>
+  /// A pointwise op of `n` operands.
+  template <size_t n, class Fn>
   Result entries(Fn fn) const {
-    std::array<const Shape*, most_operands> all{};
-    for (size_t i = 0; i < operands_.size(); ++i) all.at(i) = &operands_[i].type;
-    const std::span<const Shape* const> own(all.data(), operands_.size());
-    if (aligned(own)) return one(aligned_pointwise(operands_, fn));
+    std::array<const Shape*, n> own;
+    for (size_t i = 0; i < n; ++i) own[i] = &operands_.at(i).type;
+    if (aligned(own)) return one(aligned_pointwise<n>(operands_, fn));
     const Nest& how = nest([&] {
       auto whole = by_whole_dims(widest(own));
       return whole ? *std::move(whole) : alignment(own);
     });
-    return one(pointwise(how, operands_, fn));
+    return one(pointwise<n>(how, operands_, fn));
   }
   /// The loop nest if each operand's positions occur unopened in the widest operand.
   std::optional<Nest> by_whole_dims(const Shape& all) const {
