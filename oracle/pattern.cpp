@@ -168,6 +168,10 @@ class Reader {
 
   std::shared_ptr<const Unsized> run(Form form) {
     for (size_t i = 0; i < left_.size(); ++i) refuse_twice(left_[i], left_bracket(i));
+    size_t tokens = right_.tokens.size();
+    for (const Side& side : left_) tokens += side.tokens.size();
+    names_.reserve(tokens);
+    reading_.dims.reserve(tokens);
     reading_.left.reserve(left_.size());
     reading_.left_counts.reserve(left_.size());
     refuse_twice(right_, form == Form::writes ? written_bracket() : pattern_.right_bracket);

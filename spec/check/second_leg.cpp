@@ -337,6 +337,7 @@ class Runs {
         wish_{.axes = axes_of_plan(world.program, world.types, proved.plan),
               .least = 2,
               .requirements = requirements_of_claim(world.program, proved.plan)},
+        conditions_(conditions_text()),
         open_(std::move(open)),
         to_run_([this](const ir::Program& own) -> const ir::Program& { return opened(own); }),
         dims_(open_.empty() ? file.dims.of(proved.plan)
@@ -388,26 +389,26 @@ class Runs {
   }
 
   std::optional<denote::Sizes> drawn(size_t seed) {
-    const auto whole = drawn_for_file(seed);
-    if (!whole) return std::nullopt;
-    return sizes_of(dims_, *whole);
+    if (!open_.empty()) return own_sizes(drawn_for_file(seed));
+    RunsOfFile::Drawn& all = wish_.small ? file_.drawn_small : file_.drawn;
+    if (all.conditions != conditions_) all = {conditions_, {}};
+    if (all.sizes.size() < seed) all.sizes.resize(seed);
+    std::optional<denote::Sizes>& known = all.sizes[seed - 1];
+    if (!known) known = drawn_for_file(seed);
+    return own_sizes(known);
+  }
+
+  std::optional<denote::Sizes> own_sizes(const std::optional<denote::Sizes>& of_file) const {
+    if (!of_file) return std::nullopt;
+    return sizes_of(dims_, *of_file);
   }
 
   /// Sizes of all dims of the file.
-  std::optional<denote::Sizes> drawn_for_file(size_t seed) {
-    const auto draw = [&] {
-      denote::RandomBits rng(seed);
-      return mesh_sizes(to_run_(world_.program), proved_.conditions, rng, wish_);
-    };
-    if (!open_.empty()) return draw();
-    RunsOfFile::Drawn& all = wish_.small ? file_.drawn_small : file_.drawn;
-    if (const std::string own = conditions_text(); all.conditions != own) all = {own, {}};
-    if (all.sizes.size() < seed) all.sizes.resize(seed);
-    if (!all.sizes[seed - 1]) all.sizes[seed - 1] = draw();
-    return all.sizes[seed - 1];
+  std::optional<denote::Sizes> drawn_for_file(size_t seed) const {
+    denote::RandomBits rng(seed);
+    return mesh_sizes(to_run_(world_.program), proved_.conditions, rng, wish_);
   }
 
-  /// What the drawn sizes depend on.
   std::string conditions_text() const {
     std::string text = "axes";
     for (const Axis& axis : *wish_.axes) text += " " + axis;
@@ -515,6 +516,7 @@ class Runs {
   const bool assumes_values_;
   const bool requires_values_;
   MeshWish wish_;
+  const std::string conditions_;  ///< what the drawn sizes depend on
   FixedSizes open_;
   std::map<const ir::Program*, ir::Program> opened_;
   ProgramToRun to_run_;
