@@ -66,14 +66,14 @@ class Distributed {
   }
   /// The array of one more device.
   void push_back(const Array<Scalar>& array) {
-    if (devices_ == 0) *this = Distributed(0, array.shape);
+    if (size() == 0) *this = Distributed(0, array.shape);
     if (array.shape != shape_ || array.data.size() != each_)
       throw Mismatch("an array of another size than its shape, or than the others");
     data_.insert(data_.end(), array.data.begin(), array.data.end());
     ++devices_;
   }
 
-  size_t size() const { return devices_; }
+  size_t size() const { return data_.empty() ? 0 : devices_; }  ///< none of a value that was moved
   const Extents& shape() const { return shape_; }
   /// A copy of a device's array.
   Array<Scalar> operator[](size_t device) const {
@@ -89,8 +89,9 @@ class Distributed {
 
  private:
   size_t first(size_t device) const {
-    if (device >= devices_) throw std::out_of_range("no such device");
-    return device * each_;
+    const size_t first = device * each_;
+    if (first + each_ > data_.size()) throw std::out_of_range("no such device");
+    return first;
   }
 
   Extents shape_;
