@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "spec/syntax/other_numbers.h"
 
@@ -34,11 +35,11 @@ constexpr size_t most_letters = 200;  // of a name
 constexpr std::array<std::string_view, 8> long_symbols = {"...", "->", "..", "//",
                                                           "==",  "!=", "<=", ">="};
 constexpr std::string_view symbols = "()[]{},;:=<>+-*/%|.";
-constexpr Characters is_symbol(symbols), begins_long(".-/=!<>");
+constexpr Characters is_symbol(symbols), begins_long(".-/=!<>"), ends_long(".>/=");
 
 /// 0 where none begins.
 size_t symbol_length(std::string_view text) {
-  if (begins_long(text[0]))
+  if (text.size() > 1 && begins_long(text[0]) && ends_long(text[1]))
     for (std::string_view each : long_symbols)
       if (text.starts_with(each)) return each.size();
   return is_symbol(text[0]);
@@ -96,10 +97,17 @@ class Lexer {
 
   void push(Token::Kind kind, size_t from, size_t to) {
     const SourceRange place = range(begin_, at_);
-    const auto column = static_cast<uint32_t>(begin_ - line_begin_);
-    tokens_.push_back(
-        {kind, text_.substr(from, to - from), place.begin, place.end, column, fresh_line_});
-    fresh_line_ = false;
+    Token& token = tokens_.emplace_back();
+    token.kind = kind;
+    token.text = {text_.data() + from, to - from};
+    token.begin = place.begin;
+    token.end = place.end;
+    token.column = static_cast<uint32_t>(begin_ - line_begin_);
+    token.first_on_line = std::exchange(fresh_line_, false);
+    if (kind != Token::Kind::word && kind != Token::Kind::symbol) return;
+    const Spelling spelling(token.text);
+    token.key = spelling.key;
+    if (kind == Token::Kind::word) token.keyword = keyword_of(spelling);
   }
 
   void skip_space() {
@@ -136,7 +144,7 @@ class Lexer {
   }
 
   void word() {
-    while (is_in_name(look(0))) ++at_;
+    while (at_ < text_.size() && is_in_name(text_[at_])) ++at_;
     if (at_ - begin_ > most_letters)
       report_.add(error("E0007", range(begin_, at_),
                         "a name has at most " + std::to_string(most_letters) + " characters"));
@@ -157,7 +165,7 @@ class Lexer {
 
   void number() {
     digits();
-    std::string problem;
+    const char* problem = nullptr;
     if (look(0) == '.' && look(1) != '.') {
       if (at_ == begin_ || !is_digit(look(1)))
         problem = "a number needs digits on both sides of its point";
@@ -167,19 +175,19 @@ class Lexer {
     if (look(0) == 'e' || look(0) == 'E') problem = exponent(problem);
     if (is_letter(look(0))) {
       while (is_in_name(look(0))) ++at_;
-      if (problem.empty())
+      if (!problem)
         problem = "a name does not begin with a digit, and a number ends before a letter";
     }
-    if (problem.empty()) problem = value_problem(text_.substr(begin_, at_ - begin_));
-    if (problem.empty()) return push(Token::Kind::number, begin_, at_);
+    if (!problem) problem = value_problem(text_.substr(begin_, at_ - begin_));
+    if (!problem) return push(Token::Kind::number, begin_, at_);
     bad("E0003", problem, other_number(text_.substr(begin_, at_ - begin_), range(begin_, at_)));
   }
 
-  std::string exponent(const std::string& problem) {
+  const char* exponent(const char* problem) {
     const size_t sign = look(1) == '+' || look(1) == '-' ? 1 : 0;
     if (!is_digit(look(1 + sign))) {
       at_ += 1 + sign;
-      return problem.empty() ? "an exponent needs digits" : problem;
+      return !problem ? "an exponent needs digits" : problem;
     }
     at_ += 1 + sign;
     digits();
@@ -199,18 +207,18 @@ class Lexer {
 
   // A value that would be read as another one is refused: too large, or rounded to 0 (0 has a
   // meaning of its own).
-  static std::string value_problem(std::string_view number) {
+  static const char* value_problem(std::string_view number) {
     if (number.size() > 1 && number[0] == '0' && is_digit(number[1]))
       return "a number does not begin with 0";
     if (number.find_first_of(".eE") == std::string_view::npos) {
       int64_t value = 0;
       const auto read = std::from_chars(number.data(), number.data() + number.size(), value);
-      return read.ec == std::errc() ? "" : "a whole number is at most 9223372036854775807";
+      return read.ec == std::errc() ? nullptr : "a whole number is at most 9223372036854775807";
     }
     double value = 0;
     const auto read = std::from_chars(number.data(), number.data() + number.size(), value);
     const bool fits = read.ec == std::errc() && exponent_fits(number);
-    return fits ? "" : "this number is outside the range of f64";
+    return fits ? nullptr : "this number is outside the range of f64";
   }
 
   void string() {
@@ -260,16 +268,13 @@ class Lexer {
 
   void symbol() {
     const std::string_view rest = text_.substr(at_);
-    if (rest.starts_with("?_")) {  // of a mark: `{?_t}`
-      ++at_;
-      return push(Token::Kind::symbol, begin_, at_);
-    }
     if (const size_t length = symbol_length(rest)) {
       at_ += length;
       return push(Token::Kind::symbol, begin_, at_);
     }
-    if (rest[0] == '@' && !fresh_line_ && !pattern_) {  // `x @ w`: resolution names the dims
-      ++at_;
+    const bool either = rest.starts_with("?_");  // of a mark: `{?_t}`
+    if (either || (rest[0] == '@' && !fresh_line_ && !pattern_)) {
+      ++at_;  // `x @ w`: resolution names the dims
       return push(Token::Kind::symbol, begin_, at_);
     }
     foreign();

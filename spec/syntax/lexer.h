@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "spec/syntax/report.h"
+#include "spec/syntax/words.h"
 
 namespace shardproof::syntax {
 
@@ -14,6 +15,8 @@ struct Token {
   uint32_t begin = 0, end = 0;  ///< bytes of the file, a string's quotes included
   uint32_t column = 0;          ///< of its first byte, from 0
   bool first_on_line = false;
+  Keyword keyword = Keyword::none;  ///< of a word
+  uint64_t key = ~uint64_t{0};      ///< of a word or symbol; the others have none
 };
 
 /// The tokens of `text`, whose first byte is byte `base` of file `file`; the last one is `end`. In

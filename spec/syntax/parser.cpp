@@ -58,7 +58,8 @@ void Parser::not_a_declaration() {
                                 "a file holds import, mesh, dim, const, require, config, record, "
                                 "layout, fn, plan and schedule");
   static const struct {
-    const char *word, *ours, *words;
+    Spelling word;
+    const char *ours, *words;
   } others[] = {{"def", "fn", "write `fn`, or `plan`"},
                 {"func", "fn", "write `fn`, or `plan`"},
                 {"function", "fn", "write `fn`, or `plan`"},
@@ -90,10 +91,10 @@ void Parser::not_a_declaration() {
 
 bool Parser::at_declaration() const {
   const Token& token = peek();
-  if (token.kind != Token::Kind::word || !token.first_on_line) return false;
+  if (!token.first_on_line) return false;
   // Inside a body dim and require are statements, and stand further in.
-  if (token.text == "dim" || token.text == "require") return token.column == 0;
-  return begins_declaration(token.text);
+  return token.keyword == Keyword::declaration ||
+         (token.column == 0 && (at("dim") || at("require")));
 }
 
 void Parser::skip_to_declaration(size_t start) {
@@ -111,7 +112,7 @@ void Parser::skip_to_statement(size_t start, uint32_t column) {
     if (braces == 0 && at("}")) return;
     if (pos_ > start) {
       if (token.first_on_line && token.column <= column && !at("}")) return;
-      if (braces == 0 && token.kind == Token::Kind::word && begins_statement(token.text)) return;
+      if (braces == 0 && token.keyword == Keyword::statement) return;
     }
     if (at("{")) ++braces;
     if (at("}")) --braces;

@@ -102,14 +102,9 @@ Expr Parser::size() {
 }
 
 Expr Parser::word_atom() {
-  const std::string_view word = peek().text;
-  if (word == "true" || word == "false") return leaf(Expr::Kind::boolean);
-  if (word == "each") return each();
-  if (word == "grad" || word == "value_and_grad") return gradient();
-  if (word == "zeros" && at("(", 1)) return zeros();
-  if (is_dtype(word) && at("(", 1)) return call(Expr::Kind::cast, false);
-  if (is_reserved(word)) return reserved_atom();
-  if (word == "lambda" && at_word(1) && !peek(1).first_on_line) {
+  if (at_keyword(Keyword::dtype) && at("(", 1)) return call(Expr::Kind::cast, false);
+  if (!at_keyword(Keyword::none)) return reserved_atom();
+  if (at("lambda") && at_word(1) && !peek(1).first_on_line) {
     Diagnostic diagnostic = error("E0002", range(peek()), "functions have names");
     diagnostic.fixes.push_back(advice("declare a `fn` at the top of the file"));
     fail(std::move(diagnostic));
@@ -145,9 +140,12 @@ Name Parser::fresh_name(const std::string& stem) {
 }
 
 Expr Parser::reserved_atom() {
+  if (at("true") || at("false")) return leaf(Expr::Kind::boolean);
+  if (at("each")) return each();
+  if (at("grad") || at("value_and_grad")) return gradient();
+  if (at("zeros") && at("(", 1)) return zeros();
   const std::string word(peek().text);
-  if (peek().first_on_line && (begins_statement(word) || begins_declaration(word)))
-    fail("an expression");
+  if (peek().first_on_line && at_next_line()) fail("an expression");
   if (at_loop()) {
     if (word == "scan" && open_block_) return named_scan();
     const Form form(form_, word == "ring"
@@ -186,7 +184,7 @@ Expr Parser::call(Expr::Kind kind, bool each) {
 Expr Parser::each() {
   const Form form(form_, "each sgd(w, g, lr)");
   const uint32_t begin = take().begin;
-  const bool applies = at_word() && !is_reserved(peek().text) && at("(", 1);
+  const bool applies = at_word() && at_keyword(Keyword::none) && at("(", 1);
   if (!applies) fail("the function that `each` applies, and its arguments");
   Expr result = call(Expr::Kind::call, true);
   result.range.begin = begin;
@@ -245,7 +243,7 @@ void Parser::argument(Expr& call) {
     label = at("grad") || at("dim") ? Name(take().text) : name("the name of an argument");
     take();
   }
-  const bool dtype = at_word() && is_dtype(peek().text) && !at("(", 1);
+  const bool dtype = at_keyword(Keyword::dtype) && !at("(", 1);
   call.args.push_back(dtype ? leaf(Expr::Kind::dtype) : disjunction());
   call.arg_names.push_back(std::move(label));
 }

@@ -32,8 +32,8 @@ const Token& Cursor::beyond() const {
   return end_;
 }
 
-Token Cursor::take() {
-  const Token token = peek();
+const Token& Cursor::take() {
+  const Token& token = peek();
   if (pos_ < stop_) ++pos_;
   return token;
 }
@@ -125,22 +125,14 @@ Diagnostic Cursor::missing(std::string_view text, std::string_view where) const 
   return diagnostic;
 }
 
-void Cursor::expect(std::string_view text, std::string_view where) {
-  if (at(text)) {
-    take();
-    return;
-  }
-  fail(missing(text, where));
-}
-
 Name Cursor::name(std::string_view what) {
   if (!at_word()) fail(std::string(what));
-  const Token token = peek();
+  const Token& token = peek();
   // A declaration that begins a line is no name of what stands above it.
-  if (token.first_on_line && token.column == 0 && begins_declaration(token.text))
+  if (token.keyword == Keyword::declaration && token.first_on_line && token.column == 0)
     fail(std::string(what));
   const bool step = in_schedule_ && is_step(token.text);
-  if (is_reserved(token.text) || step) {
+  if (token.keyword != Keyword::none || step) {
     const bool of_a_list = peek(1).kind == Token::Kind::word && at(":", 2);  // `from to: f32[B]`
     if (is_link(token.text) && follows_link(peek(1)) && !of_a_list) fail(std::string(what));
     const std::string word(token.text);

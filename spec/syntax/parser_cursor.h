@@ -1,7 +1,5 @@
 #pragma once
 // The position in the tokens, and how an error is reported.
-#include <algorithm>
-#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -48,21 +46,22 @@ class Cursor {
   bool at_word(size_t ahead = 0) const { return peek(ahead).kind == Token::Kind::word; }
   bool at_string() const { return peek().kind == Token::Kind::string; }
   /// That word or symbol, never a string.
-  bool at(std::string_view text, size_t ahead = 0) const { return is(peek(ahead), text); }
-  bool at_one_of(std::initializer_list<std::string_view> texts) const {
-    const Token& token = peek();
-    return std::any_of(texts.begin(), texts.end(),
-                       [&](std::string_view text) { return is(token, text); });
+  bool at(Spelling text, size_t ahead = 0) const {
+    const Token& token = peek(ahead);
+    return text.is(token.text, token.key);
   }
-  bool accept(std::string_view text) {
+  bool at_keyword(Keyword keyword) const { return peek().keyword == keyword; }
+  bool accept(Spelling text) {
     if (!at(text)) return false;
-    if (pos_ < stop_) ++pos_;
+    ++pos_;  // no text is that of the end
     return true;
   }
-  Token take();
+  const Token& take();
 
   /// Takes the word or symbol, or fails: "expected `:` after the names of a parameter, found ...".
-  void expect(std::string_view text, std::string_view where);
+  void expect(Spelling text, std::string_view where) {
+    if (!accept(text)) fail(missing(text.text, where));
+  }
   /// Takes a name. A reserved word is reported (E0008) and taken as the name that it was meant to
   /// be.
   Name name(std::string_view what);
@@ -98,10 +97,6 @@ class Cursor {
   std::string text(uint32_t begin, uint32_t end) const;  ///< that of the tokens
 
  private:
-  static bool is(const Token& token, std::string_view text) {
-    return (token.kind == Token::Kind::word || token.kind == Token::Kind::symbol) &&
-           token.text[0] == text[0] && token.text == text;  // most begin with another character
-  }
   Diagnostic missing(std::string_view text, std::string_view where) const;
   const Token& beyond() const;  ///< the end: of the file, or of a line
   mutable Token end_;           ///< that of a line

@@ -47,7 +47,7 @@ void Parser::close_line(std::string_view word) {
 
 // What has to stand on a line of its own.
 bool Parser::at_next_line() const {
-  return at_word() && (begins_statement(peek().text) || begins_declaration(peek().text));
+  return at_keyword(Keyword::statement) || at_keyword(Keyword::declaration);
 }
 
 std::string Parser::whole_number(std::string_view what) {
@@ -93,9 +93,9 @@ std::vector<DimDecl> Parser::dims_declaration() {
 // `dim H = (K D)` is a group and `dim X = (k + 1) * 2` a size; a single name in parentheses is that
 // name.
 bool Parser::at_dim_group() const {
-  if (!at("(") || !at_word(1) || is_reserved(peek(1).text)) return false;
+  if (!at("(") || !at_word(1) || peek(1).keyword != Keyword::none) return false;
   size_t close = 2;
-  while (at_word(close) && !is_reserved(peek(close).text)) ++close;
+  while (at_word(close) && peek(close).keyword == Keyword::none) ++close;
   if (!at(")", close)) return false;
   return close > 2 || peek(close + 1).kind != Token::Kind::symbol;
 }
@@ -111,7 +111,7 @@ DimDecl Parser::dim_declaration() {
   }
   if (result.kind == DimDecl::Kind::plain && accept("=")) {
     const bool alone =
-        at_word() && !is_reserved(peek().text) && peek(1).kind != Token::Kind::symbol;
+        at_word() && at_keyword(Keyword::none) && peek(1).kind != Token::Kind::symbol;
     if (alone) {
       result.kind = DimDecl::Kind::alias;
       result.of.push_back(name("a dim"));

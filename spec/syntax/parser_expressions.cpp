@@ -19,12 +19,38 @@ std::vector<Expr> Parser::expressions() {
   return result;
 }
 
-Expr Parser::disjunction() { return chain({"or"}, &Parser::conjunction); }
-Expr Parser::conjunction() { return chain({"and"}, &Parser::negation); }
-Expr Parser::negation() { return prefixed("not", &Parser::comparison); }
-Expr Parser::sum() { return chain({"+", "-"}, &Parser::term); }
-Expr Parser::term() { return chain({"*", "/", "//", "%", "@"}, &Parser::unary); }
+Expr Parser::disjunction() { return operation(Level::disjunction); }
+Expr Parser::comparison() { return operation(Level::comparison); }
+Expr Parser::sum() { return operation(Level::sum); }
 Expr Parser::unary() { return prefixed("-", &Parser::postfix); }
+
+Parser::Level Parser::level() const {
+  switch (peek().key) {
+    case key_of("or"):
+      return Level::disjunction;
+    case key_of("and"):
+      return Level::conjunction;
+    case key_of("="):  // meant as `==`, or of the next statement
+    case key_of("=="):
+    case key_of("!="):
+    case key_of("<"):
+    case key_of(">"):
+    case key_of("<="):
+    case key_of(">="):
+      return Level::comparison;
+    case key_of("+"):
+    case key_of("-"):
+      return Level::sum;
+    case key_of("*"):
+    case key_of("/"):
+    case key_of("//"):
+    case key_of("%"):
+    case key_of("@"):
+      return Level::term;
+    default:
+      return Level::none;
+  }
+}
 
 namespace {
 
@@ -40,39 +66,37 @@ const char* form_of(std::string_view sign) {
 
 }  // namespace
 
-Expr Parser::chain(std::initializer_list<std::string_view> operators, Rule operand) {
-  Expr left = (this->*operand)();
-  for (;;) {
-    if (!at_one_of(operators)) return left;
+/// An operand, and what follows it of the operators that bind at least as tightly as `lowest`.
+Expr Parser::operation(Level lowest) {
+  const bool negated = lowest <= Level::negation && at("not");
+  Expr left = negated ? prefixed("not", &Parser::comparison) : unary();
+  for (Level before = negated ? Level::negation : Level::unary;;) {
+    const Level next = level();
+    const bool compares = next == Level::comparison;
+    if (next < lowest || next == Level::none || (compares && before <= next)) return left;
+    if (compares && at("=")) not_a_comparison();
     const int left_height = height_;
     const std::string text(take().text);
     const Form form(form_, form_of(text));
-    left = binary(text, std::move(left), left_height, (this->*operand)());
+    const auto tighter = static_cast<Level>(static_cast<int>(next) + 1);
+    left = binary(text, std::move(left), left_height, operation(tighter));
+    if (compares && at_comparison()) {
+      Diagnostic diagnostic =
+          error("E0002", range(peek()), "comparisons do not chain", "a second comparison");
+      diagnostic.fixes.push_back(advice("write `a < b and b < c`, or parentheses"));
+      fail(std::move(diagnostic));
+    }
+    before = next;
   }
 }
 
-bool Parser::at_comparison() const { return at_one_of({"==", "!=", "<", ">", "<=", ">="}); }
+bool Parser::at_comparison() const { return level() == Level::comparison && !at("="); }
 
-Expr Parser::comparison() {
-  Expr left = sum();
-  if (!at_one_of({"=", "==", "!=", "<", ">", "<=", ">="})) return left;
-  if (at("=") && at(">", 1)) fail("`>=`");
-  if (at("=")) {
-    Diagnostic diagnostic = error("E0002", range(peek()), "`=` names a value, it does not compare");
-    diagnostic.fixes.push_back(replace(range(peek()), "==", "to compare, write `==`"));
-    fail(std::move(diagnostic));
-  }
-  const int left_height = height_;
-  const std::string text(take().text);
-  const Form form(form_, form_of(text));
-  Expr result = binary(text, std::move(left), left_height, sum());
-  if (at_comparison()) {
-    Diagnostic diagnostic =
-        error("E0002", range(peek()), "comparisons do not chain", "a second comparison");
-    diagnostic.fixes.push_back(advice("write `a < b and b < c`, or parentheses"));
-    fail(std::move(diagnostic));
-  }
-  return result;
+void Parser::not_a_comparison() {
+  if (at(">", 1)) fail("`>=`");
+  Diagnostic diagnostic = error("E0002", range(peek()), "`=` names a value, it does not compare");
+  diagnostic.fixes.push_back(replace(range(peek()), "==", "to compare, write `==`"));
+  fail(std::move(diagnostic));
 }
 
 Expr Parser::binary(const std::string& text, Expr left, int left_height, Expr right) {
@@ -87,20 +111,20 @@ Expr Parser::binary(const std::string& text, Expr left, int left_height, Expr ri
 }
 
 // `-x`, `not x`. The operand binds tighter, so that neither is written twice without parentheses.
-Expr Parser::prefixed(std::string_view word, Rule operand) {
+Expr Parser::prefixed(Spelling word, Rule operand) {
   if (!at(word)) return (this->*operand)();
-  const Form form(form_, word == "-" ? "-x`, `-(-x)" : "not a`, `not (not a)");
+  const Form form(form_, word.text == "-" ? "-x`, `-(-x)" : "not a`, `not (not a)");
   Expr result;
   result.kind = Expr::Kind::unary;
-  const Token token = take();
-  result.text = std::string(token.text);
+  const uint32_t begin = peek().begin;
+  result.text = take().text;
   if (at(word)) {
-    const std::string text(word);
+    const std::string text(word.text);
     fail(error("E0002", range(peek()), "`" + text + "` twice in a row",
                "the inner one needs parentheses"));
   }
   result.args.push_back((this->*operand)());
-  result.range = since(token.begin);
+  result.range = since(begin);
   grow(height_);
   return result;
 }
@@ -195,7 +219,6 @@ std::string Parser::entry() {
 Expr Parser::postfix() {
   Expr result = atom();
   for (;;) {
-    if (!at_one_of({".", "[", "*", "with"})) return result;
     if (at("*") && at("*", 1) && peek().end == peek(1).begin) refuse_power(result);
     if (at("with") && !in_schedule_) {
       result = with(std::move(result));

@@ -124,7 +124,7 @@ Param Parser::param() {
 
 // Named results, `x y: f32[M]`; otherwise types.
 bool Parser::at_group() const {
-  if (!at_word() || (is_dtype(peek().text) && at("[", 1))) return false;
+  if (!at_word() || (at_keyword(Keyword::dtype) && at("[", 1))) return false;
   return at(":", 1) || at_word(1);
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 // The parser: one function for each production of the grammar, in the files parser_*.cpp.
-#include <initializer_list>
 #include <set>
 
 #include "spec/syntax/parser.h"
@@ -59,13 +58,13 @@ class Parser : Cursor {
   // parser_types.cpp
   Group group(std::string_view what);
   TypeExpr type(bool before_block = false);
-  std::vector<SplitExpr> dims(std::string_view close);
+  std::vector<SplitExpr> dims(Spelling close);
   SplitExpr split();
   void split_axes(SplitExpr& split);
   std::optional<Edit> axes_in(size_t open, bool slashed) const;
   bool within_type(size_t at) const;
   [[noreturn]] void fail_axes_in(const std::string& expected, const std::string& slash,
-                                 std::string_view end);
+                                 Spelling end);
   bool at_marks() const;
   std::vector<MarkExpr> marks();
   MarkExpr mark();
@@ -79,27 +78,28 @@ class Parser : Cursor {
 
   // parser_expressions.cpp, parser_atoms.cpp
   using Rule = Expr (Parser::*)();
+  /// How tightly an operator binds.
+  enum class Level { none, disjunction, conjunction, negation, comparison, sum, term, unary };
   Expr expression();
+  Level level() const;
   Expr disjunction();
-  Expr conjunction();
-  Expr negation();
   Expr comparison();
   Expr sum();
-  Expr term();
   Expr unary();
   Expr postfix();
   std::string entry();
   bool at_foreign_call() const;
   Expr foreign_call(Expr before);
+  [[noreturn]] void not_a_comparison();
   [[noreturn]] void refuse_power(const Expr& base);
   Fix size_of_dim(const Expr& tensor) const;
   std::vector<Name> dims_of_parameter(std::string_view name) const;
   [[noreturn]] void refuse_stacked_record(const Expr& record, const std::vector<Name>& dims);
   Expr with(Expr record);
   Expr atom();
-  Expr chain(std::initializer_list<std::string_view> operators, Rule operand);
+  Expr operation(Level lowest);
   Expr binary(const std::string& text, Expr left, int left_height, Expr right);
-  Expr prefixed(std::string_view word, Rule operand);
+  Expr prefixed(Spelling word, Rule operand);
   Expr word_atom();
   Expr reserved_atom();
   Expr named_scan();

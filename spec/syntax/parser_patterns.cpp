@@ -14,7 +14,7 @@ PatternExpr Parser::pattern() {
   if (accept("->")) result.right = operand();
   if (accept(";")) {
     result.has_working = true;
-    result.working = dims("");
+    result.working = dims(Spelling(""));
   }
   if (!result.right && at("=") && at(">", 1)) {
     Diagnostic diagnostic = error("E0006", range(peek()), "expected `->`, found `=>`");
@@ -56,7 +56,7 @@ bool Parser::at_split() const {
 // `Layer[N/p]{U_d}`.
 bool Parser::at_type() const {
   if (!at_word() || !at("[", 1) || peek().end != peek(1).begin) return false;
-  const auto skip_to = [&](size_t from, std::string_view close) {
+  const auto skip_to = [&](size_t from, Spelling close) {
     while (peek(from).kind != Token::Kind::end && !at(close, from)) ++from;
     return from + 1;
   };

@@ -71,7 +71,7 @@ void Parser::statement_node(Block& block) {
   } else if (accept("emit")) {
     const Form emitted(form_, "emit x, y");
     push(Emit{expressions()});
-  } else if (at(",", 1) && !is_reserved(peek().text)) {
+  } else if (at(",", 1) && at_keyword(Keyword::none)) {
     push(bind());
   } else {
     not_a_statement();
@@ -175,7 +175,7 @@ std::optional<Fix> Parser::statement_fix() const {
     if (tokens_[i - 1].text == "//") return own_comment(i - 1);
   if (std::optional<Fix> fix = other_statement()) return fix;
   if (!at_word()) return std::nullopt;
-  for (const char* sign : {"+", "-", "*", "/"})
+  for (Spelling sign : {Spelling("+"), Spelling("-"), Spelling("*"), Spelling("/")})
     if (at(sign, 1) && at("=", 2)) return own_name();
   if (at("<", 1) && at("-", 2) && peek(1).end == peek(2).begin)
     return replace({file_, peek(1).begin, peek(2).end}, "=", "to name a value, write `=`");
@@ -221,9 +221,9 @@ Target Parser::target() {
 // A loop's word alone is read as a value: it is reserved, and that will be said.
 bool Parser::at_loop() const {
   const Token& next = peek(1);
-  if (!at_word() || !begins_loop(peek().text)) return false;
+  if (!at_keyword(Keyword::loop)) return false;
   if (next.kind == Token::Kind::number) return true;
-  return at_word(1) && !(next.first_on_line && begins_statement(next.text));
+  return at_word(1) && !(next.first_on_line && next.keyword == Keyword::statement);
 }
 
 Bind Parser::bind() {

@@ -14,7 +14,7 @@ Group Parser::group(std::string_view what) {
   do {
     result.names.push_back(value_name("the name of " + std::string(what)));
     // `a f32[M]` lacks its colon; `key: key[]` has a dtype's word for a name.
-  } while (at_word() && !at_declaration() && !(is_dtype(peek().text) && at("[", 1)));
+  } while (at_word() && !at_declaration() && !(at_keyword(Keyword::dtype) && at("[", 1)));
   expect(":", "between the name of " + std::string(what) + " and its type");
   result.type = type();
   result.range = since(begin);
@@ -25,7 +25,7 @@ TypeExpr Parser::type(bool before_block) {
   const Form form(form_, "f32[B/d (K D)/t]{U_p}");
   TypeExpr result;
   const uint32_t begin = peek().begin;
-  const bool dtype = at_word() && is_dtype(peek().text);
+  const bool dtype = at_keyword(Keyword::dtype);
   if (at("[") && at_word(1) && at("]", 2)) {
     Diagnostic diagnostic = error("E0002", range(peek()), "expected a type, found `[`");
     diagnostic.fixes.push_back(advice("a stack of records has its dim in brackets, as in `" +
@@ -38,7 +38,7 @@ TypeExpr Parser::type(bool before_block) {
         "tensors with names are a `record W { a: f32[M] }`, and a parameter of it is `w: W`"));
     fail(std::move(diagnostic));
   }
-  if (!at_word() || (is_reserved(peek().text) && !dtype)) fail("a type");
+  if (!at_word() || (!at_keyword(Keyword::none) && !dtype)) fail("a type");
   if (!dtype && at("(", 1)) {
     Diagnostic diagnostic =
         error("E0002", range(peek()), "expected a type, found `" + std::string(peek().text) + "(`");
@@ -79,7 +79,7 @@ TypeExpr Parser::type(bool before_block) {
   return result;
 }
 
-std::vector<SplitExpr> Parser::dims(std::string_view close) {
+std::vector<SplitExpr> Parser::dims(Spelling close) {
   std::vector<SplitExpr> result;
   // A field or a statement below: the bracket is not closed.
   const auto next_line = [&] {
@@ -127,8 +127,7 @@ SplitExpr Parser::split() {
 }
 
 // `B/(d, t)`, `B[d, t]`: the axes of a tuple, the first of them the major one.
-void Parser::fail_axes_in(const std::string& expected, const std::string& slash,
-                          std::string_view end) {
+void Parser::fail_axes_in(const std::string& expected, const std::string& slash, Spelling end) {
   Diagnostic diagnostic = error(
       "E0002", range(peek()), "expected " + expected + ", found `" + std::string(peek().text) + "`",
       "a dim has `/` before each axis that splits it, the major one first");

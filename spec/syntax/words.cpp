@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 
 #include "spec/syntax/closest.h"
 
@@ -10,19 +9,6 @@ namespace shardproof::syntax {
 namespace {
 
 using Words = std::string_view;
-
-/// The parser asks about each name several times: most have another first letter or length.
-template <const auto& words>
-bool contains(std::string_view word) {
-  const auto bit = [](Words each) {
-    return uint64_t{1} << ((static_cast<unsigned char>(each[0]) + 11 * each.size()) % 64);
-  };
-  constexpr uint64_t known =
-      std::accumulate(words.begin(), words.end(), uint64_t{0},
-                      [&](uint64_t all, Words each) { return all | bit(each); });
-  return !word.empty() && (known & bit(word)) &&
-         std::find(words.begin(), words.end(), word) != words.end();
-}
 
 constexpr std::array<Words, 10> dtypes = {"f64", "f32", "bf16", "f16",   "f8",
                                           "i32", "u32", "bool", "float", "key"};
@@ -35,6 +21,30 @@ constexpr std::array<Words, 22> others = {
     "as",    "reverse", "over",       "or",    "and",  "not",  "true",           "for",
     "false", "let",     "zeros",      "each",  "with", "pads"};
 
+struct Reserved {
+  Spelling word{""};
+  Keyword keyword = Keyword::none;
+};
+constexpr auto by_key = [](const Reserved& a, const Reserved& b) {
+  return a.word.key < b.word.key;
+};
+
+/// All of them, sorted.
+constexpr auto reserved = [] {
+  std::array<Reserved, 52> all;
+  auto* next = all.begin();
+  const auto add = [&](const auto& words, Keyword keyword) {
+    for (Words word : words) *next++ = {Spelling(word), keyword};
+  };
+  add(dtypes, Keyword::dtype);
+  add(declarations, Keyword::declaration);
+  add(statements, Keyword::statement);
+  add(loops, Keyword::loop);
+  add(others, Keyword::other);
+  std::sort(all.begin(), all.end(), by_key);
+  return all;
+}();
+
 template <size_t n>
 std::optional<std::string> nearest(const std::array<Words, n>& words, std::string_view word,
                                    std::vector<std::string> more = {}) {
@@ -44,16 +54,23 @@ std::optional<std::string> nearest(const std::array<Words, n>& words, std::strin
 
 }  // namespace
 
-bool is_dtype(std::string_view word) { return contains<dtypes>(word); }
-bool begins_declaration(std::string_view word) { return contains<declarations>(word); }
-bool begins_statement(std::string_view word) { return contains<statements>(word); }
-bool begins_loop(std::string_view word) { return contains<loops>(word); }
-
-bool is_reserved(std::string_view word) {
-  if (word.size() < 2) return false;
-  return is_dtype(word) || begins_declaration(word) || begins_statement(word) ||
-         begins_loop(word) || contains<others>(word);
+Keyword keyword_of(const Spelling& word) {
+  if (word.text.size() < 2) return Keyword::none;
+  const auto* found =
+      std::lower_bound(reserved.begin(), reserved.end(), Reserved{word, Keyword::none}, by_key);
+  const bool is = found != reserved.end() && found->word.is(word.text, word.key);
+  return is ? found->keyword : Keyword::none;
 }
+
+bool is_dtype(std::string_view word) { return keyword_of(Spelling(word)) == Keyword::dtype; }
+bool begins_declaration(std::string_view word) {
+  return keyword_of(Spelling(word)) == Keyword::declaration;
+}
+bool begins_statement(std::string_view word) {
+  return keyword_of(Spelling(word)) == Keyword::statement;
+}
+bool begins_loop(std::string_view word) { return keyword_of(Spelling(word)) == Keyword::loop; }
+bool is_reserved(std::string_view word) { return keyword_of(Spelling(word)) != Keyword::none; }
 
 std::optional<std::string> nearest_declaration(std::string_view word) {
   return nearest(declarations, word, {"dim", "require"});
@@ -63,7 +80,9 @@ std::optional<std::string> nearest_statement(std::string_view word) {
 }
 
 bool is_mark(std::string_view word) {
-  return word.substr(0, 2) == "U_" || word.substr(0, 2) == "I_" || word.substr(0, 4) == "Max_";
+  const size_t letters = word.find('_');
+  const std::string_view mark = word.substr(0, letters);
+  return letters != word.npos && (mark == "U" || mark == "I" || mark == "Max");
 }
 
 }  // namespace shardproof::syntax
