@@ -148,11 +148,14 @@ class Walker {
     const bool stated =
         ((pattern && !pattern->inferred) || std::holds_alternative<ir::Ascribe>(instr.op)) &&
         !std::holds_alternative<ir::Ordered>(instr.op);
+    std::vector<Type> results;
+    if (rule.refusal && stated) results = rule.types;
+    const bool gradient = gradient_flows(instr, operands);
     for (size_t i = 0; i < instr.results.size(); ++i) {
       const ValueId v = instr.results[i];
-      if (i < rule.types.size()) type(v) = rule.types[i];
+      if (i < rule.types.size()) type(v) = std::move(rule.types[i]);
       if (rule.refusal && !stated) poisoned_[v] = true;
-      result_.has_gradient[v] = gradient_flows(instr, operands) && is_float(type(v).dtype);
+      result_.has_gradient[v] = gradient && is_float(type(v).dtype);
       if (auto* number = std::get_if<ir::Number>(&instr.op))
         numbers_[v] = number->value;
       else if (type(v).dtype == Dtype::number)
@@ -161,8 +164,6 @@ class Walker {
     if (!rule.refusal) return;
     if (rule.refusal->code == "E0301" || rule.refusal->code == "E0306")
       add_whole_pattern(instr, operands, rule.refusal->fixes);
-    std::vector<Type> results;
-    if (stated) results = rule.types;
     refuse(*rule.refusal, instr.place.range, &instr, operands, results);
   }
 

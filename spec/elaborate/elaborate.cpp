@@ -508,6 +508,10 @@ std::optional<Problem> elaborate(const ir::Program& program, ir::Op& op,
   if (!pattern) return {};
   for (size_t i = 0; i < pattern->left.size() && i < operands.size(); ++i)
     if (auto problem = regroup(program, *pattern, i, *operands[i])) return problem;
+  return elaborate_regrouped(program, op);
+}
+
+std::optional<Problem> elaborate_regrouped(const ir::Program& program, ir::Op& op) {
   try {
     std::visit(Elaborator{program}, op);
   } catch (Wrong& caught) {

@@ -31,6 +31,9 @@ std::optional<Problem> elaborate(const ir::Program& program, ir::Op& op,
 std::optional<Problem> elaborate(const ir::Program& program, ir::Op& op,
                                  const std::vector<const Shape*>& operands);
 
+/// The same for a pattern whose left sides are regrouped.
+std::optional<Problem> elaborate_regrouped(const ir::Program& program, ir::Op& op);
+
 /// Regroups `left[operand]` like the operand's type: `K D` or `(K D)` for H. Returns a Problem if
 /// the dims differ, or if a position has another one's name.
 std::optional<Problem> regroup(const ir::Program& program, ir::Pattern& pattern, size_t operand,

@@ -195,7 +195,8 @@ std::optional<Problem> regroup(const ir::Program& program, ir::Pattern& pattern,
   paired.reserve(written.dims.size());
   for (size_t i = 0; i < written.dims.size(); ++i)
     if (!is_bracketed(pattern, operand) || i != *pattern.left_bracket)
-      for (Name& name : names(program, written.dims[i].dim)) paired.push_back(std::move(name));
+      for_each_factor(program, written.dims[i].dim,
+                      [&](const Name& name, const Name&) { paired.push_back(name); });
   if (const auto name = repeated(paired)) {
     const std::string found = "`" + *name + "` occurs twice in one operand";
     std::vector<Name> own;

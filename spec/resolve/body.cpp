@@ -110,19 +110,21 @@ std::vector<Name> Body::visible() const {
 }
 
 void Body::bind(const Name& name, Values values, SourceRange range) {
-  range = world.locate(name, range);
   if (const Binding* first = find(name)) {
-    world.twice(name, range, first->range, "a name is assigned once");
+    world.twice(name, world.locate(name, range), world.locate(name, first->range),
+                "a name is assigned once");
     world.diagnostics.back().fixes.push_back({"give this value a name of its own", {}, false, ""});
     // Later lines refer to the newest value of that name.
     scope->scopes.back().insert_or_assign(name, Binding{std::move(values), range});
     return;
   }
   if (auto constant = file().consts.find(name); constant != file().consts.end())
-    return world.twice(name, range, constant->second.decl->range, "a name is assigned once");
+    return world.twice(name, world.locate(name, range), constant->second.decl->range,
+                       "a name is assigned once");
   for (std::string_view mark : {"U_", "I_", "Max_"})
     if (name.starts_with(mark))
-      error("E0109", range, "`" + name + "` reads as a mark: choose another name");
+      error("E0109", world.locate(name, range),
+            "`" + name + "` reads as a mark: choose another name");
   if (!scope->instance)
     for_each_leaf(
         values,

@@ -14,7 +14,7 @@ namespace shardproof::resolution {
 
 struct Binding {
   Values values;
-  SourceRange range;
+  SourceRange range;                             ///< has the name
   std::optional<Dim> loop_dim = std::nullopt;    ///< the index of a loop over this dim
   std::optional<Dim> ring_block = std::nullopt;  ///< the index of a ring: the dim of its blocks
 };
@@ -37,9 +37,9 @@ struct FunctionScope {
   const Instance* instance = nullptr;
   FunctionScope* caller = nullptr;
   Name function;
-  const syntax::Block* text = nullptr;  ///< of a function's own body
-  std::map<Name, Dim> dims = {};        ///< dims after `;`, and local dims
-  std::vector<std::map<Name, Binding>> scopes = {{}};
+  const syntax::Block* text = nullptr;    ///< of a function's own body
+  std::map<Name, Dim, ByName> dims = {};  ///< dims after `;`, and local dims
+  std::vector<std::map<Name, Binding, ByName>> scopes = {{}};
   std::vector<Values> returned = {};
   bool has_returned = false;
   SourceRange return_range = {};
@@ -69,7 +69,7 @@ struct CallSite {
   bool has_pattern = false;  ///< has a pattern, which may be unreadable
   SourceRange pattern_range;
   std::vector<Argument> args;
-  std::map<Name, Argument> named;
+  std::map<Name, Argument, ByName> named;
 };
 
 class Body {

@@ -10,7 +10,7 @@ namespace shardproof::resolution {
 namespace {
 
 struct Use {
-  Name name;
+  std::string_view name;
   SourceRange range;
 };
 

@@ -83,6 +83,8 @@ bool is_primitive(const Name& name) { return primitives().count(name) > 0; }
 /// A call of another language: one error, and what to write.
 bool refuse_foreign(Body& body, const syntax::Expr& expr) {
   if (expr.kind != syntax::Expr::Kind::call || body.scope->instance) return false;
+  const bool pattern = !expr.args.empty() && expr.args[0].kind == syntax::Expr::Kind::string;
+  if (pattern && expr.names.empty() && is_primitive(expr.text)) return false;
   if (!expr.names.empty()) {
     const bool method = expr.names[0].empty();
     body.error("E0002", expr.range, method ? "a value has no methods" : "there are no modules",
@@ -280,9 +282,9 @@ std::vector<Values> unknown_result(size_t count) {
   return std::vector<Values>(count, unknown_value());
 }
 
-const std::map<Name, Handler>& primitives() {
-  static const std::map<Name, Handler> table = [] {
-    std::map<Name, Handler> result;
+const Handlers& primitives() {
+  static const Handlers table = [] {
+    Handlers result;
     add_pointwise(result);
     add_reductions(result);
     add_structure(result);

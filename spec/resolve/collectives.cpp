@@ -7,7 +7,7 @@
 namespace shardproof::resolution {
 namespace {
 
-const std::map<Name, ir::CollectiveFn> functions = {
+const std::map<Name, ir::CollectiveFn, ByName> functions = {
     {"all_gather", ir::CollectiveFn::all_gather},
     {"all_reduce", ir::CollectiveFn::all_reduce},
     {"psum_scatter", ir::CollectiveFn::psum_scatter},
@@ -267,7 +267,7 @@ std::vector<Values> total(Body& body, const CallSite& site) {
 
 }  // namespace
 
-void add_collectives(std::map<Name, Handler>& table) {
+void add_collectives(Handlers& table) {
   for (const auto& [name, unused] : functions) table[name] = collective;
   table["total"] = total;
 }

@@ -109,7 +109,7 @@ Values zeros(Body& body, const Types& type, SourceRange range) {
   });
 }
 
-void add_created(std::map<Name, Handler>& table) {
+void add_created(Handlers& table) {
   table["iota"] = iota;
   table["uniform"] = table["normal"] = random;
   table["fold"] = fold;

@@ -31,7 +31,8 @@ class DimDeclarer {
   void run() {
     for (const syntax::Declaration& declaration : file_.ast->declarations) {
       if (auto* mesh = std::get_if<syntax::MeshDecl>(&declaration))
-        for (const auto& entry : mesh->axes) see(file_.axes, entry.axis, entry.range);
+        for (const auto& entry : mesh->axes)
+          see(file_.axes, entry.axis, world_.locate(entry.axis, entry.range));
       if (auto* dim = std::get_if<syntax::DimDecl>(&declaration)) see(*dim);
     }
     known_ = keys(file_.dims);
@@ -56,13 +57,12 @@ class DimDeclarer {
     }
   }
 
-  void see(std::map<Name, SourceRange>& map, const Name& name, SourceRange range) {
-    range = world_.locate(name, range);
+  void see(std::map<Name, SourceRange, ByName>& map, const Name& name, SourceRange range) {
     for (const auto* known : {&file_.dims, &file_.axes})
       if (auto first = known->find(name); first != known->end())
         return world_.twice(name, range, first->second,
                             "`" + name + "` is declared twice; dims and axes share their names");
-    map[name] = range;
+    map.emplace(name, range);
   }
 
   void merge_axis(const syntax::MeshDecl::Entry& entry) {

@@ -51,7 +51,7 @@ class FunctionReader {
     size_t count = 0;
     const SourceRange range = body_.world.locate_next(param.name, names_of(param));
     Values values = transform<ir::ValueId>(param.type, [&](const Type& leaf) {
-      const ir::ValueId id = body_.add_value(leaf, range);
+      const ir::ValueId id = body_.add_value(Shape{}, leaf.dtype, range);
       function_.values[id].type = leaf;
       function_.values[id].stated = true;
       (saved ? function_.saved_params : function_.params).push_back(id);

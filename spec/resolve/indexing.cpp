@@ -53,6 +53,7 @@ void repeat_along_ids(Body& body, const CallSite& site, Read& read) {
   read.operands[1] =
       body.emit(std::move(*op), {read.operands[1]}, wider, dtype, site.range, {read.ranges[1]});
   pattern.left[1] = wider;
+  read.regrouped = false;
 }
 
 std::vector<Values> index_add(Body& body, const CallSite& site) {
@@ -73,7 +74,7 @@ std::vector<Values> index_add(Body& body, const CallSite& site) {
 
 }  // namespace
 
-void add_indexing(std::map<Name, Handler>& table) {
+void add_indexing(Handlers& table) {
   table["index"] = table["index_unreduced"] = index;
   table["index_add"] = index_add;
 }

@@ -56,7 +56,7 @@ class Instantiation {
   std::vector<Argument> defaults_;
   std::vector<const Argument*> given_;
   std::vector<Values> args_;
-  std::map<Name, Dim> dims_;
+  std::map<Name, Dim, ByName> dims_;
   bool has_rest_ = false;
   bool records_ = false;  ///< this is the outermost call
 };

@@ -213,7 +213,8 @@ class LoopReader {
   void bind_variable(ir::Block& block, size_t i) {
     const ir::ValueId index = index_value();
     block.params.push_back(index);
-    body_.bind(loop_.variables[i], tensor(index), loop_.range);
+    const Name& name = loop_.variables[i];
+    body_.bind(name, tensor(index), body_.world.locate(name, loop_.range));
     Binding* binding = body_.find(loop_.variables[i]);
     if (!binding || binding->values.leaf != index) return;
     binding->loop_dim = dims_[i];

@@ -20,7 +20,8 @@ bool same_set(const Shape& a, const Shape& b) {
 
 class PatternReader {
  public:
-  PatternReader(Body& body, const CallSite& site) : body_(body), site_(site) {}
+  PatternReader(Body& body, const CallSite& site)
+      : body_(body), site_(site), quoted_("`" + site.name + "`") {}
 
   std::optional<Read> run(size_t count, Right right, std::string_view brackets) {
     if (!site_.pattern) {
@@ -36,6 +37,9 @@ class PatternReader {
     const std::vector<syntax::OperandExpr>& left = unwritten ? scalar : site_.pattern->left;
     if (left.size() != count) return counts(left.size(), count);
     if (!sides(right)) return std::nullopt;
+    read_.pattern.left.reserve(count);
+    read_.operands.reserve(count);
+    read_.ranges.reserve(count);
     bool good = true;
     for (size_t i = 0; i < count; ++i) good = operand(i, left[i]) && good;
     if (site_.pattern->right) good = right_side(*site_.pattern->right) && good;
@@ -47,6 +51,7 @@ class PatternReader {
       good = good && dim;
     }
     good = good && bracket_sides(brackets);
+    read_.regrouped = !body_.inferred();
     read_.pattern.inferred = body_.inferred();
     if (body_.inferred()) read_.pattern.whole = body_.scope->instance->whole;
     if (!good) return std::nullopt;
@@ -142,7 +147,7 @@ class PatternReader {
   }
 
   bool operand(size_t i, const syntax::OperandExpr& text) {
-    const ir::ValueId id = tensor_of(body_, site_.args[i], "`" + site_.name + "`");
+    const ir::ValueId id = tensor_of(body_, site_.args[i], quoted_);
     std::optional<size_t> bracket;
     auto shape = read_operand(body_, text, &bracket);
     if (id == ir::no_value || !shape) return false;
@@ -351,6 +356,7 @@ class PatternReader {
 
   Body& body_;
   const CallSite& site_;
+  const std::string quoted_;  ///< the name of the call
   Read read_;
   size_t brackets_on_left_ = 0;
 };
@@ -412,9 +418,12 @@ static std::optional<Fix> result_in_order(const Body& body, const CallSite& site
 }
 
 std::optional<ir::Op> elaborated(Body& body, const CallSite& site, const Read& read, ir::Op op) {
+  const ir::Program& program = body.world.program;
   std::vector<const Shape*> shapes;
-  for (ir::ValueId id : read.operands) shapes.push_back(&body.type(id));
-  const auto problem = elaborate::elaborate(body.world.program, op, shapes);
+  if (!read.regrouped)
+    for (ir::ValueId id : read.operands) shapes.push_back(&body.type(id));
+  const auto problem = read.regrouped ? elaborate::elaborate_regrouped(program, op)
+                                      : elaborate::elaborate(program, op, shapes);
   if (!problem) return op;
   pattern_problem(body, site, read.operands, *problem);
   if (auto fix = result_in_order(body, site))

@@ -13,6 +13,7 @@ struct Read {
   std::vector<Dim> working;
   std::vector<ir::ValueId> operands;
   std::vector<SourceRange> ranges;
+  bool regrouped = false;  ///< the left sides are grouped as the operands are
 };
 
 enum class Right { required, none, optional };

@@ -52,8 +52,13 @@ std::vector<Fix> renamed_operands(const Body& body, const std::vector<ir::ValueI
 // `(G J)` of an operand is E if another one has E, and `dim E = (G J)`.
 void name_groups(Body& body, std::vector<ir::ValueId>& operands, SourceRange range) {
   const ir::Program& program = body.world.program;
+  const auto has_group = [](const Shape& shape) {
+    return std::any_of(shape.dims.begin(), shape.dims.end(),
+                       [](const Split& split) { return split.dim.is_group(); });
+  };
   for (ir::ValueId& part : operands)
     for (ir::ValueId whole : operands) {
+      if (!has_group(body.type(part))) break;
       Type named = body.type(part);
       for (Split& split : named.dims) {
         if (!split.dim.is_group() || find(body.type(whole), split.dim)) continue;
@@ -88,16 +93,16 @@ std::optional<Fix> numbers_over_both(const Body& body, const std::vector<SourceR
   return fix;
 }
 
-// The dims of the operand that has all of them. E0305 if there is none.
-std::optional<Shape> joined(Body& body, std::vector<ir::ValueId>& operands,
-                            const std::vector<SourceRange>& ranges, SourceRange range,
-                            const std::string& op) {
+// The dims of the operand that has all of them. Null after E0305, if there is none.
+const Shape* joined(Body& body, std::vector<ir::ValueId>& operands,
+                    const std::vector<SourceRange>& ranges, SourceRange range,
+                    const std::string& op) {
   name_groups(body, operands, range);
   for (ir::ValueId whole : operands) {
     const bool all = std::all_of(operands.begin(), operands.end(), [&](ir::ValueId part) {
       return has_all(body.type(whole), body.type(part));
     });
-    if (all) return body.type(whole);
+    if (all) return &body.type(whole);
   }
   std::string shapes;
   std::vector<std::string> types;
@@ -114,7 +119,7 @@ std::optional<Shape> joined(Body& body, std::vector<ir::ValueId>& operands,
     error.fixes = {*std::move(fix)};
   else
     error.fixes = renamed_operands(body, operands, ranges);
-  if (!error.fixes.empty()) return std::nullopt;
+  if (!error.fixes.empty()) return nullptr;
   for (size_t i = 0; i < operands.size() && i < ranges.size(); ++i) {
     const auto fits = [&](const Type& other) {
       return other.dtype == body.type(operands[i]).dtype &&
@@ -126,7 +131,7 @@ std::optional<Shape> joined(Body& body, std::vector<ir::ValueId>& operands,
   }
   error.fixes.push_back(
       {"give one of them the other's dims: `expand(\"... -> ...\", x)`", {}, false, ""});
-  return std::nullopt;
+  return nullptr;
 }
 
 // The common dtype; `number` if all are numbers. A fix casts the second to the first.
@@ -231,7 +236,7 @@ std::vector<Values> where(Body& body, const CallSite& site) {
     dtype_error(body, site.range, "`where` of two numbers has no dtype: cast one, `f32(1)`");
     return unknown_result();
   }
-  auto shape = joined(body, ids, ranges, site.range, "`where`");
+  const Shape* shape = joined(body, ids, ranges, site.range, "`where`");
   if (!shape || !whole_numbers(body, ids, *dtype, site.range)) return unknown_result();
   return {tensor(body.emit(ir::Where{}, ids, *shape, *dtype, site.range, ranges))};
 }
@@ -256,7 +261,7 @@ std::vector<Values> keep(Body& body, const CallSite& site) {
   const Argument& x = site.args[0];
   return {transform<ir::ValueId>(x.values, [&](ir::ValueId id) {
     if (id == ir::no_value) return id;
-    const Type type = body.type(id);
+    const Type& type = body.type(id);
     return body.emit(Op{}, {id}, type, type.dtype, site.range, {x.range});
   })};
 }
@@ -267,7 +272,7 @@ Values unary(Body& body, const std::string& op, const Argument& x, SourceRange r
   const UnaryFn fn = ir::unary_named(op).value();
   const ir::ValueId id = tensor_of(body, x, "`" + op + "`");
   if (id == ir::no_value) return unknown_value();
-  const Type type = body.type(id);
+  const Type& type = body.type(id);
   if (!accepts(fn, type.dtype)) {
     dtype_error(body, range, "`" + op + "` of " + to_string(type.dtype));
     return unknown_value();
@@ -287,7 +292,7 @@ Values binary(Body& body, const std::string& op, const Argument& a, const Argume
     dtype_error(body, range, what + " " + *why + ", and these are " + to_string(*dtype));
     return unknown_value();
   }
-  auto shape = joined(body, ids, {a.range, b.range}, range, what);
+  const Shape* shape = joined(body, ids, {a.range, b.range}, range, what);
   if (!shape || !whole_numbers(body, ids, *dtype, range)) return unknown_value();
   const Dtype result = gives_truth(fn) ? Dtype::boolean : *dtype;
   return tensor(body.emit(ir::Binary{fn}, ids, *shape, result, range, {a.range, b.range}));
@@ -297,7 +302,7 @@ Values cast(Body& body, const CallSite& site, Dtype to) {
   if (!expect(body, site, 1, 1, {"grad"})) return unknown_value();
   const ir::ValueId id = tensor_of(body, site.args[0], "a cast");
   if (id == ir::no_value) return unknown_value();
-  const Type type = body.type(id);
+  const Type& type = body.type(id);
   if (type.dtype == Dtype::key || to == Dtype::key) {
     dtype_error(body, site.range, "keys are not cast");
     return unknown_value();
@@ -308,7 +313,7 @@ Values cast(Body& body, const CallSite& site, Dtype to) {
   return tensor(body.emit(ir::Cast{to, grad}, {id}, type, to, site.range, {site.args[0].range}));
 }
 
-void add_pointwise(std::map<Name, Handler>& table) {
+void add_pointwise(Handlers& table) {
   for (UnaryFn fn : ir::unary_fns)
     if (binds(fn) == ir::Binds::call) table[name_of(fn)] = named_unary;
   for (BinaryFn fn : ir::binary_fns)

@@ -6,7 +6,8 @@
 namespace shardproof::resolution {
 
 using Handler = std::vector<Values> (*)(Body&, const CallSite&);
-const std::map<Name, Handler>& primitives();
+using Handlers = std::map<Name, Handler, ByName>;  ///< by the name of the primitive
+const Handlers& primitives();
 
 Values unary(Body& body, const std::string& op, const Argument& x, SourceRange range);
 Values binary(Body& body, const std::string& op, const Argument& a, const Argument& b,
@@ -14,14 +15,14 @@ Values binary(Body& body, const std::string& op, const Argument& a, const Argume
 Values cast(Body& body, const CallSite& site, Dtype to);
 Values zeros(Body& body, const Types& type, SourceRange range);
 
-void add_pointwise(std::map<Name, Handler>& table);
-void add_reductions(std::map<Name, Handler>& table);
-void add_structure(std::map<Name, Handler>& table);
-void add_slices(std::map<Name, Handler>& table);
-void add_indexing(std::map<Name, Handler>& table);
-void add_created(std::map<Name, Handler>& table);
-void add_ordered(std::map<Name, Handler>& table);
-void add_collectives(std::map<Name, Handler>& table);
+void add_pointwise(Handlers& table);
+void add_reductions(Handlers& table);
+void add_structure(Handlers& table);
+void add_slices(Handlers& table);
+void add_indexing(Handlers& table);
+void add_created(Handlers& table);
+void add_ordered(Handlers& table);
+void add_collectives(Handlers& table);
 
 /// E0103 unless there are `least` to `most` arguments, and no keywords but `keywords`.
 bool expect(Body& body, const CallSite& site, size_t least, size_t most,

@@ -118,7 +118,7 @@ std::vector<Values> top_k(Body& body, const CallSite& site) {
 
 }  // namespace
 
-void add_reductions(std::map<Name, Handler>& table) {
+void add_reductions(Handlers& table) {
   table["einsum"] = einsum;
   table["sum"] = table["max"] = table["min"] = reduce;
   table["argmax"] = argmax;

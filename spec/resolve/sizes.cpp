@@ -143,7 +143,7 @@ class CircleCutter {
 
  private:
   World& world_;
-  std::map<Name, int> state_;
+  std::map<Name, int, ByName> state_;
 };
 
 ir::Arith with_axis_sizes(const ir::Program& program, ir::Arith arith) {

@@ -84,7 +84,7 @@ std::vector<Values> concat(Body& body, const CallSite& site) {
 
 }  // namespace
 
-void add_slices(std::map<Name, Handler>& table) {
+void add_slices(Handlers& table) {
   table["read"] = at_offset<ir::Read, 1>;
   table["write"] = at_offset<ir::Write, 2>;
   table["concat"] = concat;

@@ -143,7 +143,7 @@ class StatementReader {
       if (!broken) wrong_number(node, values.size());
       values.assign(node.targets.size(), unknown_value());
     }
-    for (size_t i = 0; i < values.size(); ++i) bind(node.targets[i], values[i], range);
+    for (size_t i = 0; i < values.size(); ++i) bind(node.targets[i], std::move(values[i]), range);
   }
 
   void operator()(const syntax::Return& node) {

@@ -131,13 +131,13 @@ std::vector<Values> ordered(Body& body, const CallSite& site) {
 
 }  // namespace
 
-void add_structure(std::map<Name, Handler>& table) {
+void add_structure(Handlers& table) {
   table["expand"] = expand;
   table["rearrange"] = rearrange;
   table["roll"] = table["ppermute"] = moved;
   table["rev"] = reversed;
 }
 
-void add_ordered(std::map<Name, Handler>& table) { table["cumsum"] = table["argsort"] = ordered; }
+void add_ordered(Handlers& table) { table["cumsum"] = table["argsort"] = ordered; }
 
 }  // namespace shardproof::resolution

@@ -1,5 +1,6 @@
 #pragma once
 // The shape of a record with something at each leaf tensor: types in a signature, values in a body.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -69,9 +70,8 @@ Tree<To> transform(const Tree<From>& tree, const Map& map) {
 }
 
 inline bool is_unknown(const Values& values) {
-  for (ir::ValueId leaf : leaves(values))
-    if (leaf == ir::no_value) return true;
-  return false;
+  if (!values.is_record()) return values.leaf == ir::no_value;
+  return std::any_of(values.fields.begin(), values.fields.end(), is_unknown);
 }
 
 }  // namespace shardproof::resolution

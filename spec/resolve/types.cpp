@@ -159,6 +159,7 @@ void add_other_axes(const TypeContext& context, const std::vector<syntax::SplitE
 
 std::optional<Dim> resolve_dim(const TypeContext& context, const syntax::SplitExpr& split) {
   Dim dim;
+  dim.factors.reserve(split.names.size());
   for (const Name& name : split.names) {
     const Dim* local = local_dim(context, name);
     if (local && split.names.size() == 1) return *local;
@@ -257,7 +258,7 @@ std::optional<Types> tensor_type(const TypeContext& context, const syntax::TypeE
   Type result;
   static_cast<Shape&>(result) = std::move(*shape);
   result.dtype = *dtype;
-  return tensor(result);
+  return tensor(std::move(result));
 }
 
 }  // namespace

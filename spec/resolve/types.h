@@ -8,10 +8,10 @@ namespace shardproof::resolution {
 struct TypeContext {
   World& world;
   const FileScope& file;
-  bool axes_allowed = true;                         ///< false in a function: E0109
-  const std::map<Name, Dim>* dims = nullptr;        ///< local names, looked up before the file's
-  const std::vector<Dim>* rest = nullptr;           ///< the dims of `...`; null: E0110
-  std::optional<Dtype> float_dtype = std::nullopt;  ///< the meaning of `float`; none: E0110
+  bool axes_allowed = true;                           ///< false in a function: E0109
+  const std::map<Name, Dim, ByName>* dims = nullptr;  ///< local names, looked up before the file's
+  const std::vector<Dim>* rest = nullptr;             ///< the dims of `...`; null: E0110
+  std::optional<Dtype> float_dtype = std::nullopt;    ///< the meaning of `float`; none: E0110
 };
 
 /// The dim of one split; nullopt after E0101 or E0110. Not for `...`.

@@ -1,7 +1,7 @@
 #include "spec/resolve/unused.h"
 
 #include <algorithm>
-#include <cctype>
+#include <unordered_map>
 
 namespace shardproof::resolution {
 namespace {
@@ -9,16 +9,55 @@ namespace {
 using syntax::Expr;
 
 struct Declared {
-  SourceRange range;
-  const char* what;
+  std::string_view name;
+  SourceRange range;  ///< has the name
+  const char* what = nullptr;
   bool used = false;
 };
 
-using Names = std::map<Name, Declared, std::less<>>;
+/// The names of one kind in the scopes that are open: an inner one hides an outer one.
+class Names {
+ public:
+  void add(const Declared& declared) {
+    size_t& newest = newest_.try_emplace(declared.name, none).first->second;
+    all_.push_back({declared, &newest, std::exchange(newest, all_.size())});
+    unused_ += !declared.used;
+  }
+  void use(std::string_view name) {
+    const auto newest = newest_.find(name);
+    if (newest == newest_.end() || newest->second == none) return;
+    bool& used = all_[newest->second].declared.used;
+    unused_ -= !std::exchange(used, true);
+  }
+  bool any_unused() const { return unused_ > 0; }
+  size_t size() const { return all_.size(); }
+  /// Ends the scope that began with that many names; calls `visit` for what was not used.
+  template <class Visit>
+  void close(size_t begin, const Visit& visit) {
+    for (; all_.size() > begin; all_.pop_back()) {
+      const Entry& last = all_.back();
+      *last.newest = last.hidden;
+      if (last.declared.used) continue;
+      --unused_;
+      visit(last.declared);
+    }
+  }
 
-/// The names of a block, a loop or a function; fns are of the file.
+ private:
+  static constexpr size_t none = ~size_t{0};
+  struct Entry {
+    Declared declared;
+    size_t* newest;  ///< of this name
+    size_t hidden;   ///< the entry of this name in an outer scope
+  };
+  std::vector<Entry> all_;
+  std::unordered_map<std::string_view, size_t> newest_;  ///< into all_
+  size_t unused_ = 0;
+};
+
+/// How many names there are when a block, a loop or a function begins.
 struct Scope {
-  Names dims, values, fns;
+  size_t dims, values, fns;
 };
 
 /// Values and dims by scope: two loops may each have a `y`, and each of them must be used.
@@ -28,7 +67,7 @@ class UnusedFinder {
       : world_(world), index_(world.files.size() - 1), file_(world.files.back()) {}
 
   std::vector<Diagnostic> run() {
-    scopes_.resize(1);
+    open();
     bool claims = false, runs = false;
     for (const syntax::Declaration& declaration : file_.ast->declarations) {
       if (auto* dim = std::get_if<syntax::DimDecl>(&declaration)) declare(*dim);
@@ -49,33 +88,31 @@ class UnusedFinder {
 
  private:
   // --- names ---
-  void add(Names& names, const Name& name, Declared declared) {
-    if (name[0] != '_') names.emplace(name, declared);
+  static void add(Names& names, const Declared& declared) {
+    if (!declared.name.starts_with('_')) names.add(declared);
   }
-  void use(Names Scope::*names, std::string_view name) {
-    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope)
-      if (auto found = (*scope.*names).find(name); found != (*scope.*names).end())
-        return (void)(found->second.used = true);
-  }
-  void use_dim(std::string_view name) { use(&Scope::dims, name); }
+  static void hide(Names& names, std::string_view name) { names.add({name, {}, "", true}); }
+  void open() { scopes_.push_back({dims_.size(), values_.size(), fns_.size()}); }
   void close() {
-    const Scope& scope = scopes_.back();
-    for (const Names* names : {&scope.dims, &scope.fns, &scope.values})
-      for (const auto& [name, declared] : *names)
-        if (!declared.used) tell(name, declared);
+    const auto unused = [&](const Declared& declared) { tell(declared); };
+    dims_.close(scopes_.back().dims, unused);
+    fns_.close(scopes_.back().fns, unused);
+    values_.close(scopes_.back().values, unused);
     scopes_.pop_back();
   }
 
-  void tell(const Name& name, const Declared& declared) {
+  void tell(const Declared& declared) {
+    const std::string name(declared.name);
+    const SourceRange range = world_.locate(name, declared.range);
     Diagnostic note;
     note.code = "L0003";
     note.severity = Severity::note;
-    note.range = declared.range;
+    note.range = range;
     note.message = "the " + std::string(declared.what) + " `" + name + "` is never used";
     note.label = "nothing in this file uses it";
     Fix fix;
     fix.message = "if this is intended, rename it to `_" + name + "`";
-    fix.edits.push_back({declared.range, "_" + name});
+    fix.edits.push_back({range, "_" + name});
     note.fixes.push_back(std::move(fix));
     found_.push_back(std::move(note));
   }
@@ -89,53 +126,51 @@ class UnusedFinder {
   void visit(const syntax::RecordDecl& node) { groups(node.fields); }
   void visit(const syntax::LayoutDecl& node) { groups(node.fields); }
   void visit(const syntax::ConfigDecl& node) {
-    for (const auto& entry : node.entries) use_dim(entry.name);
+    for (const auto& entry : node.entries) dims_.use(entry.name);
   }
   void visit(const syntax::DimDecl& node) {
-    for (const Name& name : node.of) use_dim(name);
+    for (const Name& name : node.of) dims_.use(name);
     if (node.size) expr(*node.size);
   }
   void visit(const syntax::FunctionDecl& node) {
     if (node.instance && node.instance->number > 0) return;
-    if (node.implements) use(&Scope::fns, node.implements->model);
-    scopes_.emplace_back();
+    if (node.implements) fns_.use(node.implements->model);
+    open();
     if (node.pattern) shadow(*node.pattern);
     for (const auto* list : {&node.params, &node.saved})
       for (const syntax::Param& param : *list) {
-        for (const Name& name : param.group.names) scopes_.back().values[name] = hidden;
+        for (const Name& name : param.group.names) hide(values_, name);
         type(param.group.type);
         if (param.value) expr(*param.value);
       }
     groups(node.results.groups);
     block(node.body);
-    scopes_.pop_back();
+    close();
   }
 
   void declare_fns() {
     for (const syntax::Declaration& declaration : file_.ast->declarations)
       if (auto* function = std::get_if<syntax::FunctionDecl>(&declaration))
         if (!function->is_plan && !function->implements)
-          add(scopes_.back().fns, function->name, {function->name_range, "fn"});
+          add(fns_, {function->name, function->name_range, "fn"});
   }
 
   /// A dim of this file may give a size to a dim of an imported file, so it counts as used.
   void declare(const syntax::DimDecl& node) {
     SourceRange rest = node.range;
     for (const Name& name : node.names) {
-      const SourceRange range = world_.locate_next(name, rest);
-      Declared declared{range, "dim"};
+      Declared declared{name, world_.locate_next(name, rest), "dim"};
       const auto files = world_.dim_files.find(name);
       if (scopes_.size() == 1 && files != world_.dim_files.end())
         declared.used = std::any_of(files->second.begin(), files->second.end(),
                                     [&](size_t file) { return file != index_; });
-      add(scopes_.back().dims, name, declared);
+      add(dims_, declared);
     }
   }
 
   /// Dims that a function's pattern binds hide the file's dims of the same name.
   void shadow(const std::string& pattern) {
-    for_each_word(pattern,
-                  [&](std::string_view name) { scopes_.back().dims[Name(name)] = hidden; });
+    for_each_word(pattern, [&](std::string_view name) { hide(dims_, name); });
   }
 
   // --- types and expressions ---
@@ -144,21 +179,21 @@ class UnusedFinder {
   }
   void type(const syntax::TypeExpr& node) {
     for (const syntax::SplitExpr& split : node.dims)
-      for (const Name& name : split.names) use_dim(name);
+      for (const Name& name : split.names) dims_.use(name);
   }
   void exprs(const std::vector<Expr>& list) {
     for (const Expr& each : list) expr(each);
   }
   void expr(const Expr& node) {
     using Kind = Expr::Kind;
-    if (node.kind == Kind::name) use(&Scope::values, node.text);
-    if (node.kind == Kind::size) use_dim(node.text);
+    if (node.kind == Kind::name) values_.use(node.text);
+    if (node.kind == Kind::size) dims_.use(node.text);
     if (node.kind == Kind::call || node.kind == Kind::grad || node.kind == Kind::value_and_grad)
-      use(&Scope::fns, node.text);
-    if (node.kind == Kind::string)
-      for_each_word(node.text, [&](std::string_view name) { use_dim(name); });
+      fns_.use(node.text);
+    if (node.kind == Kind::string && dims_.any_unused())
+      for_each_word(node.text, [&](std::string_view name) { dims_.use(name); });
     if (node.kind == Kind::entry)
-      for (const Name& name : node.names) use(&Scope::values, name);
+      for (const Name& name : node.names) values_.use(name);
     for (const syntax::TypeExpr& each : node.type) type(each);
     exprs(node.args);
   }
@@ -166,7 +201,7 @@ class UnusedFinder {
   template <class Visit>
   static void for_each_word(const std::string& text, Visit visit) {
     const auto letter = [](char c) {
-      return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
     };
     for (auto at = text.begin(); at != text.end();) {
       const auto begin = std::find_if(at, text.end(), letter);
@@ -177,7 +212,7 @@ class UnusedFinder {
 
   // --- statements ---
   void block(const syntax::Block& body) {
-    scopes_.emplace_back();
+    open();
     for (const syntax::Statement& statement : body)
       std::visit([&](const auto& node) { run(node); }, statement.node);
     close();
@@ -198,30 +233,28 @@ class UnusedFinder {
                       node.value[0].text == "save";
     for (const syntax::Target& target : node.targets) {
       if (target.type) type(*target.type);
-      add(scopes_.back().values, target.name,
-          {world_.locate(target.name, target.range), "value", kept});
+      add(values_, {target.name, target.range, "value", kept});
     }
   }
   void loop(const syntax::Loop& node) {
-    for (const Name& name : node.dims) use_dim(name);
-    use_dim(node.block_dim);
+    for (const Name& name : node.dims) dims_.use(name);
+    dims_.use(node.block_dim);
     exprs(node.schedule_args);
-    scopes_.emplace_back();  // a loop may reuse the names of an earlier loop
+    open();  // a loop may reuse the names of an earlier loop
     for (const syntax::Carry& carry : node.carries) {
       type(carry.type);
       expr(carry.init);
     }
-    for (const Name& name : node.variables) scopes_.back().values[name] = hidden;
-    for (const syntax::Carry& carry : node.carries) scopes_.back().values[carry.name] = hidden;
+    for (const Name& name : node.variables) hide(values_, name);
+    for (const syntax::Carry& carry : node.carries) hide(values_, carry.name);
     block(node.body);
-    scopes_.pop_back();
+    close();
   }
-
-  static constexpr Declared hidden{{}, "", true};  ///< it hides an outer one, and need not be used
 
   const World& world_;
   size_t index_;
   const FileScope& file_;
+  Names dims_, values_, fns_;
   std::vector<Scope> scopes_;
   std::vector<Diagnostic> found_;
 };

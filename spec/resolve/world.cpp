@@ -207,10 +207,15 @@ bool is_number(const Name& name) {
 }
 
 std::optional<Dtype> dtype_of(const std::string& word) {
-  for (Dtype dtype : {Dtype::f64, Dtype::f32, Dtype::bf16, Dtype::f16, Dtype::f8, Dtype::i32,
-                      Dtype::u32, Dtype::boolean, Dtype::key})
-    if (word == to_string(dtype)) return dtype;
-  return std::nullopt;
+  static const std::map<Name, Dtype, ByName> dtypes = [] {
+    std::map<Name, Dtype, ByName> all;
+    for (Dtype dtype : {Dtype::f64, Dtype::f32, Dtype::bf16, Dtype::f16, Dtype::f8, Dtype::i32,
+                        Dtype::u32, Dtype::boolean, Dtype::key})
+      all[to_string(dtype)] = dtype;
+    return all;
+  }();
+  const auto found = dtypes.find(word);
+  return found == dtypes.end() ? std::nullopt : std::optional(found->second);
 }
 
 }  // namespace shardproof::resolution

@@ -55,13 +55,14 @@ struct FileScope {
   std::string path;
   std::shared_ptr<const syntax::File> ast;
   bool library = false;
-  std::map<Name, SourceRange> dims, axes;
-  std::map<Name, Constant> consts;
-  std::map<Name, size_t> records;    ///< records and layouts; into World::records
-  std::map<Name, size_t> functions;  ///< into World::functions
-  std::map<Name, const syntax::ScheduleDecl*> schedules;
-  std::map<Name, const syntax::ConfigDecl*> configs;
-  std::map<Name, SourceRange> declared;  ///< where each name of the last five maps was brought in
+  std::map<Name, SourceRange, ByName> dims, axes;
+  std::map<Name, Constant, ByName> consts;
+  std::map<Name, size_t, ByName> records;    ///< records and layouts; into World::records
+  std::map<Name, size_t, ByName> functions;  ///< into World::functions
+  std::map<Name, const syntax::ScheduleDecl*, ByName> schedules;
+  std::map<Name, const syntax::ConfigDecl*, ByName> configs;
+  std::map<Name, SourceRange, ByName>
+      declared;  ///< where each name of the last five maps was brought in
   std::vector<std::pair<const syntax::ImportDecl*, size_t>> imports;  ///< into World::files
   std::set<size_t> reaches;                                           ///< imports, closed
 };
@@ -122,10 +123,12 @@ class World {
   size_t values_written = 0;        ///< in all functions so far, with inlined calls
   schedule::Budget schedule_steps;  ///< left for running the schedules of all files
   ir::Program program;
-  std::map<Name, std::vector<size_t>> dim_files, axis_files;  ///< files that declare the name
-  std::map<Name, std::pair<size_t, size_t>> dim_weights;      ///< factors written out, and depth
-  std::set<const syntax::ScheduleDecl*> right_when_small;     ///< schedule::check_all found nothing
-  std::map<std::string, Name> local_dims;                     ///< key: function, name and size
+  std::map<Name, std::vector<size_t>, ByName> dim_files,
+      axis_files;  ///< files that declare the name
+  std::map<Name, std::pair<size_t, size_t>, ByName>
+      dim_weights;                                         ///< factors written out, and depth
+  std::set<const syntax::ScheduleDecl*> right_when_small;  ///< schedule::check_all found nothing
+  std::map<std::string, Name> local_dims;                  ///< key: function, name and size
 
   Diagnostic& error(const char* code, SourceRange range, std::string message,
                     std::string label = "");

@@ -12,10 +12,13 @@ namespace shardproof {
 using Name = std::string;
 using Axis = std::string;
 
-/// Orders names as std::less does; its comparison is inlined.
+/// Orders names as std::less does, but sees most differences at the first letter.
 struct ByName {
   using is_transparent = void;
-  bool operator()(std::string_view a, std::string_view b) const { return a < b; }
+  bool operator()(std::string_view a, std::string_view b) const {
+    if (a.empty() || b.empty() || a[0] == b[0]) return a < b;
+    return static_cast<unsigned char>(a[0]) < static_cast<unsigned char>(b[0]);
+  }
 };
 
 /// `number` is a literal or a size: it has no own dtype and takes the other operand's.
@@ -31,7 +34,7 @@ bool is_integer(Dtype dtype);  ///< i32 u32
 ///   Max  the value is the maximum over the axis
 enum class Mark { U, I, Max };
 const char* to_string(Mark mark);
-using Marks = std::map<Axis, Mark>;
+using Marks = std::map<Axis, Mark, ByName>;
 
 /// A dim as written: one name, or a row-major group `(K D)` whose axes split its first factor. A
 /// literal dim has its number as its name: "2".
