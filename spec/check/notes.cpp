@@ -1,7 +1,6 @@
 #include "spec/check/notes.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "spec/cost/cost.h"
@@ -50,11 +49,11 @@ class Notes {
  private:
   struct Value {
     int uses = 0;
-    const ir::Instr* user = nullptr;   ///< the last one
-    const ir::Instr* maker = nullptr;  ///< null for a loop's
-    const ir::Block* block = nullptr;  ///< the maker's
-    bool asked = false;                ///< whether `deferred` is known
-    std::optional<Deferred> deferred = {};
+    const ir::Instr* user = nullptr;     ///< the last one
+    const ir::Instr* maker = nullptr;    ///< null for a loop's
+    const ir::Block* block = nullptr;    ///< the maker's
+    bool asked = false, passed = false;  ///< whether `deferred` and `through` are known
+    std::optional<Deferred> deferred = {}, through = {};
   };
 
   const Type& type(ValueId v) const { return types_.at(v); }
@@ -99,17 +98,19 @@ class Notes {
     return through(instr);
   }
 
-  /// What stays unreduced through this op; computed once.
+  /// What stays unreduced through the op; computed once for each, by its first result.
   const std::optional<Deferred>& through(const ir::Instr& instr) {
-    auto [found, fresh] = through_.try_emplace(&instr);
-    if (fresh) found->second = find_through(instr);
-    return found->second;
+    static const std::optional<Deferred> none;
+    if (instr.results.size() != 1) return none;
+    Value& result = values_[instr.results[0]];
+    if (!std::exchange(result.passed, true)) result.through = find_through(instr);
+    return result.through;
   }
 
   /// Tries the op with all of its deferred operands unreduced, then with one of them.
   std::optional<Deferred> find_through(const ir::Instr& instr) {
     if (std::holds_alternative<ir::Call>(instr.op) || std::holds_alternative<ir::Grad>(instr.op) ||
-        std::holds_alternative<ir::Collective>(instr.op) || instr.results.size() != 1)
+        std::holds_alternative<ir::Collective>(instr.op))
       return std::nullopt;
     std::vector<size_t> all;
     for (size_t i = 0; i < instr.operands.size(); ++i) {
@@ -139,11 +140,13 @@ class Notes {
   /// Whether the rule accepts these unreduced operands and gives the same result, unreduced.
   bool accepts(const ir::Instr& instr, const std::vector<size_t>& unreduced,
                const std::vector<Axis>& axes) const {
-    if (refuses_unreduced(instr.op, unreduced)) return false;
     std::vector<Operand> operands;
+    operands.reserve(instr.operands.size());
     for (ValueId v : instr.operands) operands.push_back({type(v), false, std::nullopt});
     for (size_t i : unreduced)
       for (const Axis& axis : axes) operands[i].type.marks[axis] = Mark::U;
+    for (const Axis& axis : axes)
+      if (refuses_unreduced(instr.op, operands, axis)) return false;
     ir::Op op = instr.op;
     std::visit(
         [](auto& each) {
@@ -289,7 +292,6 @@ class Notes {
   const ir::Function& function_;
   const std::vector<Type>& types_;
   std::vector<Value> values_;
-  std::map<const ir::Instr*, std::optional<Deferred>> through_;
   std::vector<Diagnostic> notes_;
 };
 

@@ -110,13 +110,15 @@ static std::vector<Role> roles(const ir::Op& op) {
 
 namespace shardproof {
 
-bool refuses_unreduced(const ir::Op& op, const std::vector<size_t>& operands) {
+bool refuses_unreduced(const ir::Op& op, const std::vector<Operand>& operands, const Axis& axis) {
   const std::vector<rules::Role> roles = rules::roles(op);
   size_t factors = 0;
-  for (size_t i : operands) {
-    if (i >= roles.size()) continue;
-    if (!rules::linear(roles[i])) return true;
-    factors += roles[i] == rules::Role::factor;
+  for (size_t i = 0; i < roles.size() && i < operands.size(); ++i) {
+    const rules::State state = rules::state(operands[i].type, axis);
+    const bool sum = state == rules::State::U;
+    if (state == rules::State::S || (sum && !rules::linear(roles[i]))) return true;
+    if (roles[i] == rules::Role::term && !sum && operands[i].number != 0.0) return true;
+    factors += sum && roles[i] == rules::Role::factor;
   }
   return factors > 1;
 }

@@ -61,9 +61,10 @@ struct RuleResult {
 RuleResult apply_rule(const ir::Program& program, const ir::Op& op,
                       const std::vector<Operand>& operands);
 
-/// Whether the op's rule refuses these operands as sums over one axis in any case: the op is not
-/// linear in one of them, or multiplies two. Asks no rule, as a refusal takes time.
-bool refuses_unreduced(const ir::Op& op, const std::vector<size_t>& operands);
+/// Whether the op's rule is sure to refuse these operands, one of which is a sum over the axis: the
+/// op is not linear in it, or combines it with what is no sum. Asks no rule, as a refusal takes
+/// time.
+bool refuses_unreduced(const ir::Op& op, const std::vector<Operand>& operands, const Axis& axis);
 
 /// Checks that a written type is well formed: an axis occurs once, U and Max are not mixed, and a
 /// split axis has no mark.
