@@ -113,7 +113,7 @@ void count_classes(const RandomProgram& drafted, const denote::Sizes& sizes) {
   tally["einsum of 3"] += has_einsum_of_three(drafted.plan);
   tally["R"] += std::any_of(drafted.values.begin(), drafted.values.end(), [&](const Drafted& each) {
     return std::any_of(sizes.mesh.begin(), sizes.mesh.end(),
-                       [&](const auto& axis) { return each.layout.state(axis.first) == 'R'; });
+                       [&](const auto& axis) { return each.layout.state(axis.first[0]) == 'R'; });
   });
   ++tally[wide_axes(sizes)];
 }

@@ -32,8 +32,8 @@ class Coins {
     return static_cast<int>((z >> 33) % static_cast<uint64_t>(n));
   }
   bool one_in(int n) { return below(n) == n - 1; }
-  template <class T>
-  const T& of(const std::vector<T>& some) {
+  template <class Some>
+  const auto& of(const Some& some) {
     return some.at(static_cast<size_t>(below(static_cast<int>(some.size()))));
   }
 

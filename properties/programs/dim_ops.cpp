@@ -28,7 +28,7 @@ Layout without(const Layout& a, const std::vector<Word>& dims, char mark) {
     if (!std::count(dims.begin(), dims.end(), each.dim))
       layout.dims.push_back(each);
     else
-      for (const Word& axis : each.axes) layout.marks[axis] = mark;
+      for (char axis : each.axes) layout.marks[axis] = mark;
   }
   return layout;
 }
@@ -62,7 +62,7 @@ std::optional<Drafted> widen(Workshop& shop, Drafted a, Drafted b) {
   shop.draft.clear(a, 'M');
   Layout layout = a.layout;
   const auto at = layout.dims.begin() + shop.coins.below(static_cast<int>(layout.dims.size()) + 1);
-  const std::vector<Word> axes = some_free_axes(shop, a.layout);
+  const Letters axes = some_free_axes(shop, a.layout);
   layout.dims.insert(at, {dim, axes});
   return unary(shop, "expand", a, layout);
 }
@@ -150,7 +150,7 @@ Layout kept_of(Workshop& shop, const Drafted& a, const Drafted& b, std::set<Word
     if (left > 4 || shop.coins.one_in(shared ? 2 : 4)) {
       --left;
       gone.insert(each.dim);
-      for (const Word& axis : each.axes) layout.marks[axis] = 'U';
+      for (char axis : each.axes) layout.marks[axis] = 'U';
     } else {
       layout.dims.push_back(each);
     }
@@ -191,9 +191,9 @@ Drafted sum_over(Workshop& shop, Drafted a, const std::vector<Word>& dims) {
   return r;
 }
 
-std::vector<Word> some_free_axes(Workshop& shop, const Layout& x) {
-  std::vector<Word> axes;
-  for (const Word& axis : shop.draft.mesh())
+Letters some_free_axes(Workshop& shop, const Layout& x) {
+  Letters axes;
+  for (char axis : shop.draft.mesh())
     if (x.state(axis) == 'R' && shop.coins.one_in(3))
       axes.insert(axes.begin() + shop.coins.below(static_cast<int>(axes.size()) + 1), axis);
   return axes;

@@ -41,13 +41,13 @@ void Draft::move_to(Drafted& x, const std::string& op, Layout layout, const std:
 
 void Draft::gather(Drafted& x, const Word& dim, bool invariant) {
   Layout to = x.layout;
-  const Word axis = to.find(dim)->axes.back();
+  const char axis = to.find(dim)->axes.back();
   to.find(dim)->axes.pop_back();
   if (invariant) to.marks[axis] = 'I';
   move_to(x, "all_gather", std::move(to));
 }
 
-void Draft::slice(Drafted& x, const Word& dim, const Word& axis) {
+void Draft::slice(Drafted& x, const Word& dim, char axis) {
   Layout to = x.layout;
   to.marks.erase(axis);
   to.find(dim)->axes.push_back(axis);
@@ -61,27 +61,27 @@ void Draft::move(Drafted& x, const Word& from, const Word& dim) {
   move_to(x, "all_to_all", std::move(to));
 }
 
-void Draft::reduce(Drafted& x, const Word& axis, bool invariant) {
+void Draft::reduce(Drafted& x, char axis, bool invariant) {
   Layout to = x.layout;
   to.marks.erase(axis);
   if (invariant) to.marks[axis] = 'I';
   move_to(x, "all_reduce", std::move(to));
 }
 
-void Draft::scatter(Drafted& x, const Word& axis, const Word& dim) {
+void Draft::scatter(Drafted& x, char axis, const Word& dim) {
   Layout to = x.layout;
   to.marks.erase(axis);
   to.find(dim)->axes.push_back(axis);
   move_to(x, "psum_scatter", std::move(to));
 }
 
-void Draft::fan_out(Drafted& x, const Word& axis) {
+void Draft::fan_out(Drafted& x, char axis) {
   Layout to = x.layout;
   to.marks.erase(axis);
   move_to(x, "fan_out", std::move(to));
 }
 
-void Draft::keep_one(Drafted& x, const Word& axis) {
+void Draft::keep_one(Drafted& x, char axis) {
   Layout to = x.layout;
   to.marks[axis] = 'U';
   move_to(x, "zero_nonroot", std::move(to));
@@ -112,7 +112,7 @@ void Draft::save(Drafted& x) {
   x.plan = name;
 }
 
-void Draft::replicate(Drafted& x, const Word& axis) {
+void Draft::replicate(Drafted& x, char axis) {
   const char state = x.layout.state(axis);
   if (state == 'U' || state == 'M') reduce(x, axis);
   if (state == 'I') fan_out(x, axis);
@@ -125,12 +125,12 @@ void Draft::whole(Drafted& x, const Word& dim) {
   while (!x.layout.find(dim)->axes.empty()) gather(x, dim);
 }
 
-void Draft::relayout(Drafted& x, const Word& dim, const std::vector<Word>& axes) {
-  const auto own = [&]() -> const std::vector<Word>& { return x.layout.find(dim)->axes; };
+void Draft::relayout(Drafted& x, const Word& dim, const Letters& axes) {
+  const auto own = [&]() -> const Letters& { return x.layout.find(dim)->axes; };
   while (own().size() > axes.size() || !std::equal(own().begin(), own().end(), axes.begin()))
     gather(x, dim);
   while (own().size() < axes.size()) {
-    const Word& axis = axes[own().size()];
+    const char axis = axes[own().size()];
     const Piece* holder = x.layout.holder(axis);
     const char state = x.layout.state(axis);
     if (holder && holder->axes.back() == axis) {
@@ -145,7 +145,7 @@ void Draft::relayout(Drafted& x, const Word& dim, const std::vector<Word>& axes)
 }
 
 void Draft::clear(Drafted& x, char mark) {
-  for (const Word& axis : mesh_)
+  for (char axis : mesh_)
     if (x.layout.state(axis) == mark) replicate(x, axis);
 }
 
@@ -160,7 +160,7 @@ void Draft::agree(Drafted& a, Drafted& b, Mixing mixing, Coins& coins) {
       whole(a, piece.dim);
       whole(b, piece.dim);
     } else {
-      relayout(b, piece.dim, std::vector<Word>(a.layout.find(piece.dim)->axes));
+      relayout(b, piece.dim, Letters(a.layout.find(piece.dim)->axes));
     }
   }
   // A later dim may have taken an axis of an earlier one.
@@ -170,10 +170,10 @@ void Draft::agree(Drafted& a, Drafted& b, Mixing mixing, Coins& coins) {
       whole(a, piece.dim);
       whole(b, piece.dim);
     }
-  for (const Word& axis : mesh_) agree_on(axis, a, b, mixing, coins);
+  for (char axis : mesh_) agree_on(axis, a, b, mixing, coins);
 }
 
-void Draft::agree_on(const Word& axis, Drafted& a, Drafted& b, Mixing mixing, Coins& coins) {
+void Draft::agree_on(char axis, Drafted& a, Drafted& b, Mixing mixing, Coins& coins) {
   const auto states = [&] { return std::pair(a.layout.state(axis), b.layout.state(axis)); };
   auto [sa, sb] = states();
   if (sa == 'S' && sb == 'S') {
@@ -199,15 +199,16 @@ void Draft::agree_on(const Word& axis, Drafted& a, Drafted& b, Mixing mixing, Co
 }
 
 std::vector<Line> Draft::needed(std::vector<Line>& lines, const Word& result) {
-  std::set<Word> wanted{result};
+  std::vector<std::string_view> wanted{result};
+  std::vector<bool> needed(lines.size());
+  for (size_t i = lines.size(); i-- > 0;) {
+    needed[i] = std::find(wanted.begin(), wanted.end(), lines[i].name) != wanted.end();
+    if (needed[i]) wanted.insert(wanted.end(), lines[i].uses.begin(), lines[i].uses.end());
+  }
   std::vector<Line> kept;
   kept.reserve(lines.size());
-  for (size_t i = lines.size(); i-- > 0;) {
-    if (!wanted.count(lines[i].name)) continue;
-    wanted.insert(lines[i].uses.begin(), lines[i].uses.end());
-    kept.push_back(std::move(lines[i]));
-  }
-  std::reverse(kept.begin(), kept.end());
+  for (size_t i = 0; i < lines.size(); ++i)
+    if (needed[i]) kept.push_back(std::move(lines[i]));
   return kept;
 }
 

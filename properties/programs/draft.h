@@ -1,7 +1,6 @@
 #pragma once
 // A program on its way: the same lines twice, as a fn on whole tensors and as a plan on a mesh.
 // What the plan does more than the fn are redistributions, which the fn has nothing of.
-#include <set>
 #include <string>
 #include <vector>
 
@@ -34,12 +33,12 @@ struct Param {
 
 class Draft {
  public:
-  explicit Draft(std::vector<Word> mesh) : mesh_(std::move(mesh)) {
+  explicit Draft(Letters mesh) : mesh_(std::move(mesh)) {
     model_.reserve(32);
     plan_.reserve(64);
   }
 
-  const std::vector<Word>& mesh() const { return mesh_; }
+  const Letters& mesh() const { return mesh_; }
   const std::vector<Param>& params() const { return params_; }
 
   Drafted param(const Layout& layout, const std::string& dtype = "f32");
@@ -50,19 +49,19 @@ class Draft {
 
   // Redistributions: lines of the plan alone.
   void gather(Drafted& x, const Word& dim, bool invariant = false);  ///< the last axis
-  void slice(Drafted& x, const Word& dim, const Word& axis);
+  void slice(Drafted& x, const Word& dim, char axis);
   void move(Drafted& x, const Word& from, const Word& to);  ///< the last axis
-  void reduce(Drafted& x, const Word& axis, bool invariant = false);
-  void scatter(Drafted& x, const Word& axis, const Word& dim);
-  void fan_out(Drafted& x, const Word& axis);
-  void keep_one(Drafted& x, const Word& axis);
+  void reduce(Drafted& x, char axis, bool invariant = false);
+  void scatter(Drafted& x, char axis, const Word& dim);
+  void fan_out(Drafted& x, char axis);
+  void keep_one(Drafted& x, char axis);
   void pad(Drafted& x, const Word& dim);
   void pass_round(Drafted& x, const Word& dim);  ///< there and back
   void save(Drafted& x);
 
-  void replicate(Drafted& x, const Word& axis);
+  void replicate(Drafted& x, char axis);
   void whole(Drafted& x, const Word& dim);
-  void relayout(Drafted& x, const Word& dim, const std::vector<Word>& axes);
+  void relayout(Drafted& x, const Word& dim, const Letters& axes);
   void clear(Drafted& x, char mark);
 
   enum class Mixing { sum, product };
@@ -76,10 +75,10 @@ class Draft {
 
  private:
   void move_to(Drafted& x, const std::string& op, Layout layout, const std::string& more = "");
-  void agree_on(const Word& axis, Drafted& a, Drafted& b, Mixing mixing, Coins& coins);
+  void agree_on(char axis, Drafted& a, Drafted& b, Mixing mixing, Coins& coins);
   static std::vector<Line> needed(std::vector<Line>& lines, const Word& result);
 
-  std::vector<Word> mesh_;
+  Letters mesh_;
   std::vector<Param> params_;
   std::vector<Line> model_, plan_;
   int names_ = 0, moved_ = 0;

@@ -70,12 +70,12 @@ std::optional<Drafted> look_up(Workshop& shop, Drafted a, Drafted b) {
   shop.draft.clear(a, 'M');
   const Piece indexed = shop.coins.of(a.layout.dims);
   if (shop.coins.one_in(4)) shop.draft.whole(a, indexed.dim);
-  const std::vector<Word> split = a.layout.find(indexed.dim)->axes;
+  const Letters split = a.layout.find(indexed.dim)->axes;
   const Drafted ids = ids_over(shop, {dim, some_free_axes(shop, a.layout)});
   Layout layout{{ids.layout.dims[0]}, a.layout.marks};
   for (const Piece& each : a.layout.dims)
     if (each.dim != indexed.dim) layout.dims.push_back(each);
-  for (const Word& axis : split) layout.marks[axis] = 'U';
+  for (char axis : split) layout.marks[axis] = 'U';
   const auto text = [&](const std::string& op, const Layout& table, const Layout& at,
                         const Layout& to, const Word& x) {
     return op + "(\"" + table.text(indexed.dim) + ", " + at.text() + " -> " + to.text() + "\", " +
@@ -99,7 +99,7 @@ std::optional<Drafted> add_up(Workshop& shop, Drafted a, Drafted) {
   Layout layout{{{target, some_free_axes(shop, a.layout)}}, a.layout.marks};
   for (const Piece& each : a.layout.dims)
     if (each.dim != piece.dim) layout.dims.push_back(each);
-  for (const Word& axis : piece.axes) layout.marks[axis] = 'U';
+  for (char axis : piece.axes) layout.marks[axis] = 'U';
   const auto text = [&](const Layout& at, const Layout& x, const Layout& to, const Word& name) {
     std::string right = "[" + Layout{{to.dims[0]}, {}}.dims_text() + "]";
     const Layout rest{{to.dims.begin() + 1, to.dims.end()}, to.marks};
@@ -116,7 +116,7 @@ std::optional<Drafted> add_up(Workshop& shop, Drafted a, Drafted) {
 
 namespace {
 
-void wander_split(Workshop& shop, Drafted& x, const Word& axis) {
+void wander_split(Workshop& shop, Drafted& x, char axis) {
   const Piece piece = *x.layout.holder(axis);
   const bool last = piece.axes.back() == axis;
   const int way = shop.coins.below(5);
@@ -134,7 +134,7 @@ void wander_split(Workshop& shop, Drafted& x, const Word& axis) {
 
 void wander(Workshop& shop, Drafted& x) {
   Draft& draft = shop.draft;
-  const Word axis = shop.coins.of(draft.mesh());
+  const char axis = shop.coins.of(draft.mesh());
   const char state = x.layout.state(axis);
   const int way = shop.coins.below(3);
   const bool max = x.layout.has('M');

@@ -15,13 +15,13 @@ Piece* Layout::find(const Word& dim) {
   return const_cast<Piece*>(static_cast<const Layout*>(this)->find(dim));
 }
 
-const Piece* Layout::holder(const Word& axis) const {
+const Piece* Layout::holder(char axis) const {
   for (const Piece& each : dims)
-    if (std::count(each.axes.begin(), each.axes.end(), axis)) return &each;
+    if (each.axes.find(axis) != Letters::npos) return &each;
   return nullptr;
 }
 
-char Layout::state(const Word& axis) const {
+char Layout::state(char axis) const {
   if (holder(axis)) return 'S';
   const auto found = marks.find(axis);
   return found == marks.end() ? 'R' : found->second;
@@ -37,7 +37,7 @@ void Layout::add_dims(std::string& text, const Word& bracketed) const {
     if (&each != &dims.front()) text += ' ';
     if (each.dim == bracketed) text += '[';
     text += each.dim;
-    for (const Word& axis : each.axes) (text += '/') += axis;
+    for (char axis : each.axes) (text += '/') += axis;
     if (each.dim == bracketed) text += ']';
   }
 }
@@ -92,9 +92,9 @@ std::string Layout::whole() const {
   return text;
 }
 
-Layout dual(const Layout& layout, const std::vector<Word>& mesh) {
+Layout dual(const Layout& layout, const Letters& mesh) {
   Layout gradient{layout.dims, {}};
-  for (const Word& axis : mesh) {
+  for (char axis : mesh) {
     const char state = layout.state(axis);
     if (state == 'R') gradient.marks[axis] = 'U';
     if (state == 'I') gradient.marks[axis] = 'I';

@@ -8,22 +8,23 @@
 namespace shardproof::programs {
 
 using Word = std::string;
+using Letters = std::string;  ///< axes of the mesh: each is one letter
 
 struct Piece {
   Word dim;
-  std::vector<Word> axes;  ///< major first
+  Letters axes;  ///< major first
   bool operator==(const Piece&) const = default;
 };
 
 struct Layout {
   std::vector<Piece> dims;
-  std::map<Word, char> marks;  ///< axis to U, I or M
+  std::map<char, char> marks;  ///< axis to U, I or M
 
   const Piece* find(const Word& dim) const;
   Piece* find(const Word& dim);
-  const Piece* holder(const Word& axis) const;  ///< the dim that the axis splits
+  const Piece* holder(char axis) const;  ///< the dim that the axis splits
   /// S, U, I, M or R.
-  char state(const Word& axis) const;
+  char state(char axis) const;
   bool has(char mark) const;
   std::string dims_text() const;                       ///< `A/d B`
   std::string marks_text() const;                      ///< `{U_t}`
@@ -37,6 +38,6 @@ struct Layout {
 };
 
 /// The layout of its gradient.
-Layout dual(const Layout& layout, const std::vector<Word>& mesh);
+Layout dual(const Layout& layout, const Letters& mesh);
 
 }  // namespace shardproof::programs

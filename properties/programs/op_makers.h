@@ -37,7 +37,7 @@ Drafted sum_over(Workshop& shop, Drafted a, const std::vector<Word>& dims);
 void set_product(Drafted& r, const Drafted& a, const Drafted& b);
 std::vector<Piece> whole_dims(const Layout& layout);
 /// Axes on which x is R, in any order, perhaps none.
-std::vector<Word> some_free_axes(Workshop& shop, const Layout& x);
+Letters some_free_axes(Workshop& shop, const Layout& x);
 /// A dim of the pool that neither has; empty where there is none.
 Word fresh_dim(Workshop& shop, const Layout& a, const Layout& b);
 

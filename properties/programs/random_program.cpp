@@ -7,9 +7,9 @@
 namespace shardproof::programs {
 namespace {
 
-const std::vector<Word> axis_pool{"d", "t", "c", "e"};
+const Letters axis_pool = "dtce";
 
-Layout drawn_layout(Coins& coins, const std::vector<Word>& mesh) {
+Layout drawn_layout(Coins& coins, const Letters& mesh) {
   Layout layout;
   const int dims = coins.below(3) + coins.below(3);
   for (int i = 0; i < std::max(dims, 1) || i == 0; ++i) {
@@ -18,10 +18,10 @@ Layout drawn_layout(Coins& coins, const std::vector<Word>& mesh) {
   }
   if (dims == 0 && coins.one_in(3)) layout.dims.clear();
   const bool max = coins.one_in(20);
-  for (const Word& axis : mesh) {
+  for (char axis : mesh) {
     const int way = coins.below(8);
     if (way >= 3 && way < 6 && !layout.dims.empty()) {
-      std::vector<Word>& axes =
+      Letters& axes =
           layout.dims[static_cast<size_t>(coins.below(static_cast<int>(layout.dims.size())))].axes;
       axes.insert(axes.begin() + coins.below(static_cast<int>(axes.size()) + 1), axis);
     }
@@ -63,17 +63,17 @@ std::string function(const std::string& head, const std::vector<Param>& params, 
 }
 
 /// The loss: the result times a weight, U on every axis.
-std::string loss(std::vector<Param> params, const Drafted& result, const std::vector<Word>& mesh) {
+std::string loss(std::vector<Param> params, const Drafted& result, const Letters& mesh) {
   std::string call;
   for (const Param& each : params) call += (call.empty() ? "" : ", ") + each.name;
   Drafted y{"y", "y", result.layout, {}};
   Draft body(mesh);
-  for (const Word& axis : mesh)
+  for (char axis : mesh)
     if (y.layout.state(axis) == 'I') body.fan_out(y, axis);
   params.push_back({"w", "f32", Layout{y.layout.dims, {}}});
   Layout scalar{{}, y.layout.marks};
   for (const Piece& each : y.layout.dims)
-    for (const Word& axis : each.axes) scalar.marks[axis] = 'U';
+    for (char axis : each.axes) scalar.marks[axis] = 'U';
   const auto text = [&](const Layout& from, const Layout& to, const Word& x) {
     return "einsum(\"" + from.text() + ", " + Layout{from.dims, {}}.text() + " -> " + to.text() +
            "\", " + x + ", w)";
@@ -82,7 +82,7 @@ std::string loss(std::vector<Param> params, const Drafted& result, const std::ve
   for (Piece& each : bare.dims) each.axes.clear();
   Drafted l = body.value(text(bare, {}, "y"), text(y.layout, scalar, y.plan), scalar, {&y});
   const Word model = l.model;
-  for (const Word& axis : mesh)
+  for (char axis : mesh)
     if (l.layout.state(axis) == 'R') body.keep_one(l, axis);
   auto model_lines = body.model_lines(model), plan_lines = body.plan_lines(l.plan);
   model_lines.insert(model_lines.begin(), {"y", "f(" + call + ")", {}});
@@ -91,7 +91,7 @@ std::string loss(std::vector<Param> params, const Drafted& result, const std::ve
          function("plan loss implements loss_whole", params, false, l.layout, plan_lines, l.plan);
 }
 
-std::string step(std::vector<Param> params, const Drafted& result, const std::vector<Word>& mesh) {
+std::string step(std::vector<Param> params, const Drafted& result, const Letters& mesh) {
   std::string text = loss(params, result, mesh), wrt, names, whole, local, call;
   for (const Param& each : params) {
     call += each.name + ", ";
@@ -132,7 +132,7 @@ std::vector<Param> live_params(const std::vector<Param>& params, const std::vect
 class Drafter {
  public:
   explicit Drafter(const Choices& choices)
-      : choices_(choices), draft_({axis_pool.begin(), axis_pool.begin() + choices.axes}) {}
+      : choices_(choices), draft_(axis_pool.substr(0, static_cast<size_t>(choices.axes))) {}
 
   RandomProgram run() {
     values_.reserve(choices_.params.size() + choices_.steps.size() + 1);
@@ -190,23 +190,23 @@ class Drafter {
         program.values.push_back(std::move(value));
     program.values.push_back(result);
     std::string axes, bodies;
-    for (const Word& axis : draft_.mesh()) axes += " " + axis;
+    for (char axis : draft_.mesh()) (axes += ' ') += axis;
     const std::string head = "mesh" + axes + "\ndim A B C D E\ndim P = 2\ndim Q = 2\n";
     bodies = function("fn f", params, true, result.layout, model, result.model);
     bodies += function("plan p implements f", params, false, result.layout, plan, result.plan);
     program.text = head + bodies;
     for (const Line& line : plan) program.plan.push_back(line.text);
     program.differentiable = !result.free;
-    for (const std::vector<Line>* lines : {&model, &plan})
-      for (const Line& line : *lines) {
-        const auto has = [&](const char* what) {
-          return line.text.find(what) != std::string::npos;
-        };
-        program.kinks = program.kinks || has("max(") || has("relu(") || has("abs(") ||
-                        has("where(") || has("top_k(") || has("argsort(");
-        program.shortened = program.shortened || has("bf16(");
-        if (has("{Max_") || has(" Max_")) program.differentiable = false;
-      }
+    const auto any = [](const std::vector<Line>& lines, const char* what) {
+      return std::any_of(lines.begin(), lines.end(), [&](const Line& line) {
+        return line.text.find(what) != std::string::npos;
+      });
+    };
+    for (const char* what : {"max(", "relu(", "abs(", "where(", "top_k(", "argsort("})
+      program.kinks = program.kinks || any(model, what);
+    program.shortened = any(model, "bf16(");
+    for (const char* what : {"{Max_", " Max_"})
+      program.differentiable = program.differentiable && !any(plan, what);
     for (const Param& param : params)
       if (param.layout.has('M')) program.differentiable = false;
   }

@@ -11,7 +11,7 @@ struct RandomProgram {
   bool kinks = false;           ///< a gradient depends on which of two numbers is larger
   bool shortened = false;       ///< some of it is in bf16
   bool differentiable = false;
-  std::vector<Word> mesh;
+  Letters mesh;
   std::vector<Param> params;
 };
 
