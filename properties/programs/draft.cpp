@@ -18,6 +18,8 @@ Drafted Draft::value(std::string model, std::string plan, Layout layout,
                      const std::string& after) {
   const Word name = "v" + std::to_string(names_++);
   std::vector<Word> models, plans;
+  models.reserve(from.size());
+  plans.reserve(from.size());
   Drafted result{name, name, std::move(layout), {}, 0, true};
   for (const Drafted* each : from) {
     models.push_back(each->model);

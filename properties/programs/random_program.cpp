@@ -177,7 +177,7 @@ class Drafter {
 
   void write(RandomProgram& program, Drafted result) {
     const auto model = draft_.model_lines(result.model);
-    const auto plan = draft_.plan_lines(result.plan);
+    auto plan = draft_.plan_lines(result.plan);
     program.params = live_params(draft_.params(), model, result.model);
     const std::vector<Param>& params = program.params;
     program.mesh = draft_.mesh();
@@ -195,7 +195,6 @@ class Drafter {
     bodies = function("fn f", params, true, result.layout, model, result.model);
     bodies += function("plan p implements f", params, false, result.layout, plan, result.plan);
     program.text = head + bodies;
-    for (const Line& line : plan) program.plan.push_back(line.text);
     program.differentiable = !result.free;
     const auto any = [](const std::vector<Line>& lines, const char* what) {
       return std::any_of(lines.begin(), lines.end(), [&](const Line& line) {
@@ -209,6 +208,8 @@ class Drafter {
       program.differentiable = program.differentiable && !any(plan, what);
     for (const Param& param : params)
       if (param.layout.has('M')) program.differentiable = false;
+    program.plan.reserve(plan.size());
+    for (Line& line : plan) program.plan.push_back(std::move(line.text));
   }
 
   const Choices& choices_;

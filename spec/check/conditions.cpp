@@ -14,9 +14,13 @@ std::string to_string(const Divisibility& condition) {
 std::vector<Divisibility> conditions_of(const ir::Program& program,
                                         const std::vector<Type>& types) {
   std::vector<Divisibility> conditions;
+  std::vector<const Split*> seen;  // most values are split as others are
   for (const Type& type : types)
     for (const Split& split : type.dims) {
-      if (split.axes.empty()) continue;
+      if (split.axes.empty() ||
+          std::any_of(seen.begin(), seen.end(), [&](const Split* each) { return *each == split; }))
+        continue;
+      seen.push_back(&split);
       Divisibility condition{split.axes, Dim{{program.base(split.dim).at(0)}}};
       std::sort(condition.axes.begin(), condition.axes.end());
       if (std::find(conditions.begin(), conditions.end(), condition) == conditions.end())

@@ -71,17 +71,21 @@ class Reader {
 
   // --- the left side ---
 
-  /// `alone`: for each operand, the position that is not matched with others, such as the bracketed
+  /// `alone(i)`: the position of operand i that is not matched with others, such as the bracketed
   /// one.
-  void read_left(const std::vector<std::optional<size_t>>& alone) {
+  template <class Alone>
+  void read_left(const Alone& alone) {
     in_.left.reserve(left_.size());
+    size_t dims = right_.dims.size();
+    for (const Shape* shape : left_) dims += shape->dims.size();
+    in_.all.reserve(dims);
     for (size_t i = 0; i < left_.size(); ++i) {
       Positions positions;
       const Shape& shape = *left_[i];
       positions.reserve(shape.dims.size());
       for (size_t k = 0; k < shape.dims.size(); ++k)
-        positions.push_back(alone.at(i) == k ? fresh(shape.dims[k].dim, true)
-                                             : paired(shape.dims[k].dim));
+        positions.push_back(alone(i) == k ? fresh(shape.dims[k].dim, true)
+                                          : paired(shape.dims[k].dim));
       in_.left.push_back(std::move(positions));
       if (!groups_.empty()) need_distinct(i);
     }
@@ -235,20 +239,21 @@ class Reader {
   }
   std::optional<ir::Position> found_factors(const Dim& dim) const {
     ir::Position position;
-    for (const Name& name : names(dim)) {
+    bool all = true;
+    for_each_factor(program_, dim, [&](const Name& name, const Name&) {
       const auto id = find(name);
-      if (!id) return std::nullopt;
-      position.push_back(*id);
-    }
-    return position;
+      all = all && id;
+      if (all) position.push_back(*id);
+    });
+    return all ? std::optional(std::move(position)) : std::nullopt;
   }
   ir::Position known(const Dim& dim) const {
-    if (const auto position = find(dim)) return *position;
+    if (auto position = find(dim)) return *std::move(position);
     wrong("no operand has the result's dim `" + to_string(dim) + "`",
           "only rearrange renames on the right: rename the operand's position on the left");
   }
   ir::Position known_or_new(const Dim& dim) {
-    if (const auto position = find(dim)) return *position;
+    if (auto position = find(dim)) return *std::move(position);
     ir::Position position;
     for_each_factor(program_, dim, [&](const Name& name, const Name& of) {
       const auto id = find(name);
@@ -358,14 +363,10 @@ void Reader::read_rearranged(const ir::Pattern& pattern) {
 /// The pattern of one op: which positions are not matched, and what the right side may contain.
 struct Elaborator {
   const ir::Program& program;
-  std::optional<size_t> alone_in(size_t operand, const ir::Pattern& pattern) const {
-    return pattern.left_bracket && pattern.bracket_operand == operand ? pattern.left_bracket
-                                                                      : std::nullopt;
-  }
-  std::vector<std::optional<size_t>> brackets(const ir::Pattern& pattern) const {
-    std::vector<std::optional<size_t>> result;
-    for (size_t i = 0; i < pattern.left.size(); ++i) result.push_back(alone_in(i, pattern));
-    return result;
+  static auto brackets(const ir::Pattern& pattern) {
+    return [&](size_t operand) {
+      return pattern.bracket_operand == operand ? pattern.left_bracket : std::nullopt;
+    };
   }
 
   void operator()(ir::Einsum& op) const {
@@ -429,7 +430,8 @@ struct Elaborator {
     Reader reader(program, op.pattern);
     const size_t at = op.pattern.left_bracket.value();
     const bool several = op.pattern.left.at(0).dims.size() == op.pattern.left.at(1).dims.size();
-    reader.read_left({at, several ? std::optional(at) : std::nullopt});
+    reader.read_left(
+        [&](size_t i) { return i == 0 || several ? std::optional(at) : std::nullopt; });
     reader.read_right_as_left();
     const Positions part = several ? without(reader.left(1), at) : reader.left(1);
     if (part != without(reader.left(0), at))
@@ -440,15 +442,15 @@ struct Elaborator {
   void operator()(ir::Concat& op) const {
     Reader reader(program, op.pattern);
     const size_t at = op.pattern.right_bracket.value();
-    std::vector<std::optional<size_t>> alone;
-    for (const Shape& left : op.pattern.left)
-      alone.push_back(left.dims.size() == op.pattern.right.dims.size() ? std::optional(at)
-                                                                       : std::nullopt);
+    const auto alone = [&](size_t operand) {
+      const bool joined = op.pattern.left[operand].dims.size() == op.pattern.right.dims.size();
+      return joined ? std::optional(at) : std::nullopt;
+    };
     reader.read_left(alone);
     reader.read_right_but(at);
     const Positions rest = without(reader.right(), at);
-    for (size_t i = 0; i < alone.size(); ++i)
-      if ((alone[i] ? without(reader.left(i), at) : reader.left(i)) != rest)
+    for (size_t i = 0; i < op.pattern.left.size(); ++i)
+      if ((alone(i) ? without(reader.left(i), at) : reader.left(i)) != rest)
         wrong(
             "each operand has the result's dims, without the one in brackets or with another in "
             "its "
@@ -529,9 +531,8 @@ ir::Indices whole_positions(const ir::Program& program, const std::vector<Shape>
 ir::Indices whole_positions(const ir::Program& program, std::vector<const Shape*> operands,
                             const Shape& result) {
   ir::Indices indices;
-  const std::vector<std::optional<size_t>> none_alone(operands.size());
   Reader reader(program, std::move(operands), result, indices);
-  reader.read_left(none_alone);
+  reader.read_left([](size_t) { return std::optional<size_t>(); });
   reader.read_any_right();
   return indices;
 }

@@ -257,9 +257,9 @@ class Context {
   void add_vars(const Dim& dim, Vars& all);
   Nf declared_size(const Name& base);
   Nf required_size(const Name& base);
-  Variables& vars_;           // by key and range
-  std::map<Name, Nf> sizes_;  // by base dim
-  std::map<Name, std::vector<DimIndex>> dim_indices_;
+  Variables& vars_;                   // by key and range
+  std::map<Name, Nf, ByName> sizes_;  // by base dim
+  std::map<Name, std::vector<DimIndex>, ByName> dim_indices_;
   const Reach reach_;
   std::vector<Pending> pending_;
   std::map<const ir::Instr*, ir::Indices> whole_;

@@ -148,6 +148,7 @@ void Context::add_vars(const Dim& dim, Vars& all) {
 
 Vars Context::vars(const std::vector<Split>& dims) {
   Vars all;
+  all.reserve(dims.size());
   for (const Split& split : dims) add_vars(split.dim, all);
   return all;
 }
@@ -235,6 +236,7 @@ TensorExpr Context::leaf(const std::string& name, const Type& type,
 TensorExpr Context::leaf(const std::string& name, const Vars& index, Dtype dtype,
                          const std::optional<Dim>& below) {
   std::vector<Nf> ranges;
+  ranges.reserve(index.size());
   for (Var var : index) ranges.push_back(a.range(var));
   algebra::LeafFacts facts;
   facts.integer = is_integer(dtype);

@@ -5,6 +5,7 @@
 #include "spec/elaborate/elaborate.h"
 #include "spec/resolve/dim_order.h"
 #include "spec/resolve/meant.h"
+#include "spec/syntax/words.h"
 
 namespace shardproof::resolution {
 
@@ -121,10 +122,9 @@ void Body::bind(const Name& name, Values values, SourceRange range) {
   if (auto constant = file().consts.find(name); constant != file().consts.end())
     return world.twice(name, world.locate(name, range), constant->second.decl->range,
                        "a name is assigned once");
-  for (std::string_view mark : {"U_", "I_", "Max_"})
-    if (name.starts_with(mark))
-      error("E0109", world.locate(name, range),
-            "`" + name + "` reads as a mark: choose another name");
+  if (syntax::is_mark(name))
+    error("E0109", world.locate(name, range),
+          "`" + name + "` reads as a mark: choose another name");
   if (!scope->instance)
     for_each_leaf(
         values,

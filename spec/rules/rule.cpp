@@ -175,13 +175,14 @@ std::optional<Refusal> check_type(const Type& type) {
   static const ir::Program none;
   if (auto refusal = rules::axis_twice(none, type)) return refusal;
   bool sum = false, maximum = false;
-  std::vector<Axis> axes;
   for (const auto& [axis, mark] : type.marks) {
     sum = sum || mark == Mark::U;
     maximum = maximum || mark == Mark::Max;
-    if (mark != Mark::I) axes.push_back(axis);
   }
   if (!sum || !maximum) return {};
+  std::vector<Axis> axes;
+  for (const auto& [axis, mark] : type.marks)
+    if (mark != Mark::I) axes.push_back(axis);
   return Refusal{.code = "E0110",
                  .message = to_string(type) + " has both {U} and {Max}",
                  .label = "the sum of maxima is not the maximum of sums: which one is the value?",

@@ -22,7 +22,7 @@ Expr Parser::leaf(Expr::Kind kind) {
   Expr result;
   result.kind = kind;
   result.range = range(peek());
-  result.text = std::string(take().text);
+  result.text = take().text;
   height_ = 1;
   return result;
 }
@@ -225,6 +225,9 @@ void Parser::arguments(Expr& call) {
   int height = 0;
   expect("(", "before the arguments");
   if (!at(")")) {
+    constexpr size_t most = 4;  // as a rule
+    call.args.reserve(most);
+    call.arg_names.reserve(most);
     do {
       argument(call);
       height = std::max(height, height_);
