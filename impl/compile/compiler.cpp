@@ -5,6 +5,7 @@
 #include "impl/compile/fuse.h"
 #include "impl/compile/ops.h"
 #include "kernels/number.h"
+#include "spec/ir/walk.h"
 
 namespace shardproof::compile {
 
@@ -195,12 +196,37 @@ std::vector<Key> external_keys(size_t count) {
 
 }  // namespace
 
+namespace {
+
+/// Whether the function's values may equal those of another function.
+bool has_calls(const ir::Function& function) {
+  bool found = false;
+  for_each_instr(function.body, [&](const ir::Instr& instr) {
+    found = found || callee_of(instr.op) || std::holds_alternative<ir::Pipeline>(instr.op) ||
+            std::holds_alternative<ir::Stages>(instr.op);
+  });
+  return found;
+}
+
+/// Replaces keys that no other value has by no_key.
+void forget_lone(std::vector<Key>& keys) {
+  std::vector<Key> sorted = keys;
+  std::sort(sorted.begin(), sorted.end());
+  for (Key& key : keys) {
+    const auto [begin, end] = std::equal_range(sorted.begin(), sorted.end(), key);
+    if (end - begin == 1) key = no_key;
+  }
+}
+
+}  // namespace
+
 OnMesh::OnMesh(const Unit& of, const Mesh& mesh, const DimSizes& dims)
     : unit(of),
       placement(*unit.program, mesh, dims, 0),
       uses(Uses(unit.plan()).take()),
       keys(keys_of(unit, placement,
                    external_keys(unit.plan().params.size() + unit.plan().saved_params.size()), 0)) {
+  if (!has_calls(unit.plan())) forget_lone(keys);
 }
 
 std::string Compiler::text_of(const Here& here) {
@@ -212,7 +238,8 @@ std::string Compiler::text_of(const Here& here) {
     text.append(sources->file(range.file).path) += ':';
     text.append(std::to_string(sources->locate(range.file, range.begin).line)).append(" in "sv);
   }
-  return text.append(here.unit.plan().name).append(": "sv).append(here.op);
+  text.append(here.unit.plan().name).append(": "sv).append(here.op);
+  return text;
 }
 
 Scope Compiler::enter(const Unit& unit, const Placement& placement,
@@ -246,6 +273,7 @@ void Compiler::run_block(Scope& scope, const ir::Block& block) {
 }
 
 const CompiledValue* Compiler::find_known(const Key& key) const {
+  if (key == no_key) return nullptr;
   for (auto level = known_.rbegin(); level != known_.rend(); ++level)
     if (const auto found = level->find(key); found != level->end()) return &found->second;
   return nullptr;
@@ -263,8 +291,8 @@ bool Compiler::take_known(Scope& scope, const std::vector<ir::ValueId>& ids) con
 
 void Compiler::remember(const Scope& scope, const std::vector<ir::ValueId>& ids) {
   for (ir::ValueId id : ids)
-    if (id != ir::no_value && scope.values.at(id).known())
-      known_.back().insert_or_assign(scope.keys.at(id), scope.values[id]);
+    if (id != ir::no_value && scope.keys.at(id) != no_key && scope.values.at(id).known())
+      known_.back().insert_or_assign(scope.keys[id], scope.values[id]);
 }
 
 void Compiler::run_instr(Scope& scope, const ir::Instr& instr) {

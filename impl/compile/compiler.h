@@ -46,7 +46,7 @@ struct OnMesh {
   Unit unit;
   Placement placement;    ///< of rank 0
   std::vector<int> uses;  ///< as in Scope
-  std::vector<Key> keys;  ///< of the values
+  std::vector<Key> keys;  ///< of the values that may equal others
 };
 
 /// A value of a function during compilation: a number, a pending fused chain, or a view of a

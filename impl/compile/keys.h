@@ -17,6 +17,9 @@ struct Key {
   auto operator<=>(const Key&) const = default;
 };
 
+/// Of a value that is not compared with others.
+constexpr Key no_key{};
+
 struct KeyHash {
   size_t operator()(const Key& key) const { return key.words[0]; }
 };

@@ -8,6 +8,10 @@ namespace shardproof::plan {
 /// Lists of numbers, by index; each gives its last number first.
 class Lists {
  public:
+  Lists() = default;
+  /// With room for about as many numbers as lists.
+  explicit Lists(size_t lists) : last_(lists, none) { entries_.reserve(lists); }
+
   void push(size_t list, size_t number) {
     if (list >= last_.size()) last_.resize(2 * list + 1, none);
     entries_.push_back({number, last_[list]});

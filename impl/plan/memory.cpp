@@ -1,6 +1,7 @@
 #include "impl/plan/memory.h"
 
 #include <algorithm>
+#include <bit>
 #include <deque>
 
 #include "impl/plan/lists.h"
@@ -66,12 +67,9 @@ namespace {
 /// the few nodes that cover its lifetime, and a list by first step.
 class Placed {
  public:
-  explicit Placed(const std::vector<Piece>& pieces) : pieces_(pieces) {
-    size_t end = 1;
-    for (const Piece& piece : pieces)
-      if (piece.first <= piece.last) end = std::max(end, piece.last + 1);
-    while (leaves_ < end) leaves_ *= 2;
-  }
+  /// `end`: of all lifetimes.
+  Placed(const std::vector<Piece>& pieces, size_t end)
+      : pieces_(pieces), leaves_(std::bit_ceil(end)), spans_(2 * leaves_), firsts_(leaves_) {}
 
   void add(size_t id) {
     const Piece& piece = pieces_[id];
@@ -95,7 +93,7 @@ class Placed {
 
  private:
   const std::vector<Piece>& pieces_;
-  size_t leaves_ = 1;
+  const size_t leaves_;
   Lists spans_, firsts_;  ///< by node, by step
 };
 
@@ -106,18 +104,24 @@ size_t place_buffers(std::vector<Piece>& pieces, bool reuse) {
   auto padded = [](size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; };
   std::vector<size_t> order;
   order.reserve(pieces.size());
-  for (size_t id = 0; id < pieces.size(); ++id)
-    if (pieces[id].first <= pieces[id].last) order.push_back(id);
+  size_t end = 1;
+  for (size_t id = 0; id < pieces.size(); ++id) {
+    const Piece& piece = pieces[id];
+    if (piece.bytes == 0 || piece.first > piece.last) continue;
+    order.push_back(id);
+    end = std::max(end, piece.last + 1);
+  }
   // Largest first: small buffers fit in the gaps.
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return pieces[a].bytes > pieces[b].bytes; });
-  Placed placed(pieces);
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::pair(pieces[b].bytes, a) < std::pair(pieces[a].bytes, b);
+  });
+  Placed placed(pieces, end);
   std::vector<std::pair<size_t, size_t>> taken;
   size_t size = 0;
   for (size_t id : order) {
     Piece& piece = pieces[id];
     size_t at = reuse ? 0 : size;
-    if (reuse && piece.bytes > 0) {
+    if (reuse) {
       taken.clear();
       placed.for_each_beside(piece, [&](const Piece& other) {
         taken.emplace_back(other.offset, padded(other.bytes));
@@ -128,7 +132,7 @@ size_t place_buffers(std::vector<Piece>& pieces, bool reuse) {
     }
     piece.offset = at;
     size = std::max(size, at + padded(piece.bytes));
-    if (piece.bytes > 0) placed.add(id);
+    placed.add(id);
   }
   return size;
 }

@@ -257,7 +257,7 @@ void Plan::State::note_input(const LocalTensor& tensor, size_t input) {
 
 void Plan::State::make_constants(StepContext& context) {
   if (has_constants) return;
-  run_steps(first, context);
+  if (!first.empty()) run_steps(first, context);
   has_constants = true;
 }
 

@@ -100,11 +100,11 @@ std::vector<int> Mesh::along(int64_t rank, const std::vector<Axis>& axes) const 
   ranks.reserve(static_cast<size_t>(count));
   // Replaces each by those along one more axis, the last ones first, in place.
   for (const Axis& axis : axes) {
-    const int64_t length = size(axis), step = stride(axis);
+    const int64_t length = size(axis), step = stride(axis), own = digit(rank, axis);
     const size_t before = ranks.size();
     ranks.resize(before * static_cast<size_t>(length));
     for (size_t at = before; at-- > 0;) {
-      const int64_t first = ranks[at] - digit(ranks[at], axis) * step;
+      const int64_t first = ranks[at] - own * step;
       for (int64_t i = length; i-- > 0;)
         ranks[at * static_cast<size_t>(length) + static_cast<size_t>(i)] =
             static_cast<int>(first + i * step);

@@ -19,7 +19,8 @@ class LookUps {
       : pieces_(pieces), given_(given), uses_(all) {}
 
   void walk(std::vector<Step>& body) {
-    for (Step& step : body) walk(step.body);
+    for (Step& step : body)
+      if (step.is_loop) walk(step.body);
     for (size_t i = 0; i < body.size(); ++i)
       if (const size_t sum = sum_of(body, i); sum < body.size()) join(body, i, sum);
   }

@@ -89,7 +89,8 @@ class Packs {
       : pieces_(pieces), given_(given), uses_(all) {}
 
   void walk(std::vector<Step>& body) const {
-    for (Step& step : body) walk(step.body);
+    for (Step& step : body)
+      if (step.is_loop) walk(step.body);
     if (std::none_of(body.begin(), body.end(),
                      [&](const Step& step) { return is_only_reader(step); }))
       return;

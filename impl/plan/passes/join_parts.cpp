@@ -46,7 +46,8 @@ class Parts {
       : pieces_(pieces), given_(given), uses_(all) {}
 
   void walk(std::vector<Step>& steps) {
-    for (Step& step : steps) walk(step.body);
+    for (Step& step : steps)
+      if (step.is_loop) walk(step.body);
     if (std::any_of(steps.begin(), steps.end(), adds_all)) join(steps);
     drop_unread(steps);
   }

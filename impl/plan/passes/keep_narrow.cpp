@@ -24,18 +24,24 @@ bool may_be_narrow(const FusedOp& op, size_t input) {
          (input == 1 && std::holds_alternative<AdamW>(op));
 }
 
+bool uses_f32_or_bf16(const Step& step) {
+  bool any = false;
+  for_each_ref(step, [&](const Ref& ref) {
+    any = any || ref.element == Element::f32 || ref.element == Element::bf16;
+  });
+  return any;
+}
+
 /// The buffers that may be bf16: starts with all f32 buffers and removes some until none changes.
 class NarrowBuffers {
  public:
   NarrowBuffers(const std::vector<Step>& steps, size_t buffers, const std::vector<BufferId>& given)
       : narrow_(buffers) {
-    bool any = false;
     for_each_step(steps, [&](const Step& step) {
       for_each_ref(step, [&](const Ref& ref) {
-        if (ref.element == Element::f32) narrow_.at(ref.buffer) = any = true;
+        if (ref.element == Element::f32) narrow_.at(ref.buffer) = true;
       });
     });
-    if (!any) return;
     for (BufferId id : given) remove(id);
     for_each_step(steps, [&](const Step& step) { look_at(step); });
     // Source and destination of a copy are both narrow, or neither.
@@ -133,6 +139,7 @@ void narrow(std::vector<Step>& steps, const NarrowBuffers& buffers) {
 
 void keep_narrow(std::vector<Step>& steps, std::vector<Piece>& pieces,
                  const std::vector<BufferId>& given) {
+  if (!any_step(steps, uses_f32_or_bf16)) return;
   const NarrowBuffers buffers(steps, pieces.size(), given);
   narrow(steps, buffers);
   for (BufferId id = 0; id < pieces.size(); ++id)

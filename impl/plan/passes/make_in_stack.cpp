@@ -40,7 +40,8 @@ class Stacks {
       : all_(all), pieces_(pieces), given_(given), uses_(all) {}
 
   void walk(std::vector<Step>& body) {
-    for (Step& step : body) walk(step.body);
+    for (Step& step : body)
+      if (step.is_loop) walk(step.body);
     if (std::none_of(body.begin(), body.end(),
                      [&](const Step& step) { return may_go(step, body); }))
       return;
