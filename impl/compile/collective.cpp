@@ -9,17 +9,12 @@ namespace {
 
 /// Axes that leave or join dims, most significant first.
 struct Moves {
-  std::vector<std::pair<size_t, Axis>> moves;
+  std::vector<std::pair<size_t, const Axis*>> moves;
 
   std::vector<Axis> axes() const {
     std::vector<Axis> result;
-    for (const auto& [dim, axis] : moves) result.push_back(axis);
-    return result;
-  }
-  std::vector<Axis> on(size_t dim) const {
-    std::vector<Axis> result;
-    for (const auto& [own, axis] : moves)
-      if (own == dim) result.push_back(axis);
+    result.reserve(moves.size());
+    for (const auto& [dim, axis] : moves) result.push_back(*axis);
     return result;
   }
   bool touches(size_t dim) const {
@@ -35,7 +30,7 @@ Moves moves(const Shape& shape, const Shape& other) {
     const auto& others = other.dims.at(d).axes;
     for (const Axis& axis : shape.dims[d].axes)
       if (std::find(others.begin(), others.end(), axis) == others.end())
-        result.moves.emplace_back(d, axis);
+        result.moves.emplace_back(d, &axis);
   }
   return result;
 }
@@ -53,7 +48,11 @@ std::vector<Axis> marked(const Shape& shape, const Shape& other, Mark mark) {
 class Moved {
  public:
   Moved(const Site& site, const Shape& from, const Shape& to)
-      : site_(site), compiler_(site.compiler), leave_(moves(from, to)), come_(moves(to, from)) {}
+      : compiler_(site.compiler),
+        mesh_(site.placement().mesh()),
+        rank_(site.placement().rank()),
+        leave_(moves(from, to)),
+        come_(moves(to, from)) {}
 
   Ref all_gather(const Ref& x) const { return gathered(x, leave_); }
 
@@ -71,7 +70,7 @@ class Moved {
     const Ring ring = ring_of(come_.axes());
     if (ring.members.size() == 1) return x;
     Ref send = blocks_of(x, ring, come_);
-    Ref to = compiler_.create(x.element, part(x, come_, site_.placement().rank()).extents);
+    Ref to = compiler_.create(x.element, part(x, come_, rank_).extents);
     compiler_.exchange("psum_scatter",
                        {Collective::reduce_scatter, ring.group, std::move(send), to});
     return to;
@@ -90,7 +89,7 @@ class Moved {
     if (ring.members.size() == 1) return x;
     const Moves come = in_order();
     Ref send = blocks_of(x, ring, come);
-    const std::vector<int64_t> block = part(x, come, site_.placement().rank()).extents;
+    const std::vector<int64_t> block = part(x, come, rank_).extents;
     const Ref receive = compiler_.create(x.element, stacked(ring, block));
     compiler_.exchange("all_to_all",
                        {Collective::all_to_all, ring.group, std::move(send), receive});
@@ -99,9 +98,7 @@ class Moved {
 
   /// Whether this rank holds everything that would move along the dims' axes.
   bool is_alone() const {
-    const auto alone = [&](const auto& move) {
-      return site_.placement().mesh().size(move.second) == 1;
-    };
+    const auto alone = [&](const auto& move) { return mesh_.size(*move.second) == 1; };
     return std::all_of(leave_.moves.begin(), leave_.moves.end(), alone) &&
            std::all_of(come_.moves.begin(), come_.moves.end(), alone);
   }
@@ -110,7 +107,7 @@ class Moved {
 
   bool is_root(const std::vector<Axis>& axes) const {
     compiler_.set_not_alike();
-    return site_.placement().block(site_.placement().rank(), axes) == 0;
+    return mesh_.block(rank_, axes) == 0;
   }
 
   Ref zeros(Element element, const std::vector<int64_t>& extents) const {
@@ -122,7 +119,7 @@ class Moved {
   /// The rank's block at its offset in a dim that is n times as long, zeros elsewhere.
   Ref zero_pad(const Ref& x) const {
     Ref to = zeros(x.element, whole(x.extents, leave_));
-    compiler_.move("zero_pad", x, part(to, leave_, site_.placement().rank()));
+    compiler_.move("zero_pad", x, part(to, leave_, rank_));
     return to;
   }
 
@@ -139,7 +136,7 @@ class Moved {
     };
     if (std::any_of(axes.begin(), axes.end(), again))
       throw PlanError(compiler_.place() + ": an axis is moved twice");
-    ring.members = site_.placement().mesh().along(site_.placement().rank(), axes);
+    ring.members = mesh_.along(rank_, axes);
     if (ring.members.size() > 1) ring.group = compiler_.group(ring.members, axes);
     return ring;
   }
@@ -147,15 +144,14 @@ class Moved {
   /// The joining axes, in the order of the leaving ones.
   Moves in_order() const {
     Moves result;
-    for (const Axis& axis : leave_.axes())
+    for (const auto& [dim, axis] : leave_.moves)
       for (const auto& move : come_.moves)
-        if (move.second == axis) result.moves.push_back(move);
+        if (*move.second == *axis) result.moves.push_back(move);
     return result;
   }
 
   std::vector<int64_t> whole(std::vector<int64_t> extents, const Moves& moves) const {
-    for (size_t d = 0; d < extents.size(); ++d)
-      extents[d] *= site_.placement().mesh().blocks(moves.on(d));
+    for (const auto& [dim, axis] : moves.moves) extents.at(dim) *= mesh_.size(*axis);
     return extents;
   }
 
@@ -163,13 +159,18 @@ class Moved {
   Ref part(const Ref& x, const Moves& moves, int64_t rank) const {
     Ref view = x;
     for (size_t d = 0; d < x.extents.size(); ++d) {
-      const std::vector<Axis> axes = moves.on(d);
-      const int64_t count = site_.placement().mesh().blocks(axes);
+      int64_t count = 1, block = 0;
+      for (const auto& [dim, axis] : moves.moves) {
+        if (dim != d) continue;
+        const int64_t size = mesh_.size(*axis);
+        count *= size;
+        block = block * size + mesh_.digit(rank, *axis);
+      }
       if (view.extents[d] % count != 0)
         throw PlanError(compiler_.place() + ": " + std::to_string(view.extents[d]) +
                         " does not divide into " + std::to_string(count) + " parts");
       view.extents[d] /= count;
-      view.offset += site_.placement().block(rank, axes) * view.extents[d] * view.strides[d];
+      view.offset += block * view.extents[d] * view.strides[d];
     }
     return view;
   }
@@ -204,7 +205,7 @@ class Moved {
   /// Packs the blocks of x for the members.
   Ref blocks_of(const Ref& x, const Ring& ring, const Moves& moves) const {
     if (in_sequence(x, moves)) return x;
-    const std::vector<int64_t> block = part(x, moves, site_.placement().rank()).extents;
+    const std::vector<int64_t> block = part(x, moves, rank_).extents;
     const Ref stack = compiler_.create(x.element, stacked(ring, block));
     for (size_t i = 0; i < ring.members.size(); ++i)
       compiler_.move("pack", part(x, moves, ring.members[i]), entry(stack, i));
@@ -233,12 +234,11 @@ class Moved {
     return put_together(receive, ring, x.extents, leave);
   }
 
-  Ref slice(const Ref& x, const Moves& come) const {
-    return part(x, come, site_.placement().rank());
-  }
+  Ref slice(const Ref& x, const Moves& come) const { return part(x, come, rank_); }
 
-  const Site& site_;
   Compiler& compiler_;
+  const Mesh& mesh_;
+  const int64_t rank_;
   const Moves leave_, come_;
 };
 
@@ -248,12 +248,15 @@ void compile(const ir::Collective& op, const Site& site) {
   using enum ir::CollectiveFn;
   const Shape &from = site.type(0), &to = site.result_type();
   const Moved exchange(site, from, to);
-  const std::vector<Axis> summed = marked(from, to, Mark::U), maxed = marked(from, to, Mark::Max),
-                          split = marked(to, from, Mark::U);
-  const Mesh& mesh = site.placement().mesh();
-  if (exchange.is_alone() && mesh.blocks(summed) == 1 && mesh.blocks(maxed) == 1 &&
-      mesh.blocks(split) == 1)
-    return site.define(site.expression(0));
+  std::vector<Axis> summed, maxed, split;
+  if (exchange.is_alone()) {
+    summed = marked(from, to, Mark::U);
+    maxed = marked(from, to, Mark::Max);
+    split = marked(to, from, Mark::U);
+    const Mesh& mesh = site.placement().mesh();
+    if (mesh.blocks(summed) == 1 && mesh.blocks(maxed) == 1 && mesh.blocks(split) == 1)
+      return site.define(site.expression(0));
+  }
   const Ref& x = site.ref(0);
   switch (op.fn) {
     case all_gather:

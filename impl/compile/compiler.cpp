@@ -84,8 +84,8 @@ std::vector<Ref> Compiler::fused(std::string_view name, const FusedOp& op, std::
   std::vector<BufferId> reads, writes;
   for (const Ref& input : inputs) reads.push_back(input.buffer);
   for (const Ref& output : outputs) writes.push_back(output.buffer);
-  step(name, std::move(reads), std::move(writes)).fused = {op, std::move(outputs),
-                                                           std::move(inputs)};
+  step(name, std::move(reads), std::move(writes)).fused =
+      FusedKernel{op, std::move(outputs), std::move(inputs)};
   return scratch;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -89,12 +90,35 @@ struct Exchange {
   Call call(int size, const StepContext& context) const;
 };
 
+/// A value on the heap, or none; a copy has its own.
+template <class T>
+class Boxed {
+ public:
+  Boxed() = default;
+  Boxed(T value) : value_(std::make_unique<T>(std::move(value))) {}
+  Boxed(const Boxed& other) : value_(other ? std::make_unique<T>(*other) : nullptr) {}
+  Boxed(Boxed&&) noexcept = default;
+  Boxed& operator=(Boxed other) noexcept {
+    value_ = std::move(other.value_);
+    return *this;
+  }
+
+  explicit operator bool() const { return value_ != nullptr; }
+  T& operator*() { return *value_; }
+  const T& operator*() const { return *value_; }
+  T* operator->() { return value_.get(); }
+  const T* operator->() const { return value_.get(); }
+
+ private:
+  std::unique_ptr<T> value_;
+};
+
 struct Step {
   std::string op;                ///< "einsum", "psum_scatter"
   std::string place;             ///< "ffn.shard:12 in ffn_sharded"
   std::optional<Kernel> kernel;  ///< exactly one of these three is set, or it is a loop
-  std::optional<FusedKernel> fused;
-  std::optional<Exchange> exchange;
+  Boxed<FusedKernel> fused;
+  Boxed<Exchange> exchange;
   // Set by prepare().
   std::function<void(const Step&, StepContext&)> run;  ///< of this step
   Launch launch = {};                                  ///< of its kernel

@@ -280,16 +280,18 @@ class Steps {
     step.op = "norm";
     switch (one_to(4)) {
       case 1:
-        step.fused = {RmsNorm{rows_, length_, from.element, eps}, {to}, {from}};
+        step.fused = plan::FusedKernel{RmsNorm{rows_, length_, from.element, eps}, {to}, {from}};
         break;
       case 2:
-        step.fused = {RmsNormGrad{rows_, length_, from.element, eps}, {to}, {up, from}};
+        step.fused =
+            plan::FusedKernel{RmsNormGrad{rows_, length_, from.element, eps}, {to}, {up, from}};
         break;
       case 3:
-        step.fused = {LayerNorm{rows_, length_, from.element, eps}, {to}, {from}};
+        step.fused = plan::FusedKernel{LayerNorm{rows_, length_, from.element, eps}, {to}, {from}};
         break;
       default:
-        step.fused = {LayerNormGrad{rows_, length_, from.element, eps}, {to}, {up, from}};
+        step.fused =
+            plan::FusedKernel{LayerNormGrad{rows_, length_, from.element, eps}, {to}, {up, from}};
     }
   }
 

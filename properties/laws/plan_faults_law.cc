@@ -221,7 +221,7 @@ size_t exchanges(const std::vector<plan::Step>& steps) {
   size_t count = 0;
   for (const plan::Step& step : steps)
     count += step.is_loop ? static_cast<size_t>(step.times) * exchanges(step.body)
-                          : size_t{step.exchange.has_value()};
+                          : size_t{bool(step.exchange)};
   return count;
 }
 

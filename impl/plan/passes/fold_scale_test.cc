@@ -33,9 +33,10 @@ Step adamw() {
   AdamW op;
   op.count = 6;
   op.lr = {0, true};
-  step.fused = {op,
-                {whole(weights)},
-                {whole(weights), whole(scaled), whole(weights), whole(weights), whole(other)}};
+  step.fused =
+      FusedKernel{op,
+                  {whole(weights)},
+                  {whole(weights), whole(scaled), whole(weights), whole(weights), whole(other)}};
   return step;
 }
 
@@ -54,7 +55,7 @@ TEST(FoldScale, TheNumberIsTheLastInput) {
     Case one;
     if (number_first) std::swap(one.steps[0].kernel->inputs[0], one.steps[0].kernel->inputs[1]);
     ASSERT_TRUE(one.folds());
-    const FusedKernel& step = one.steps[0].fused.value();
+    const FusedKernel& step = *one.steps[0].fused;
     EXPECT_EQ(step.inputs[1].buffer, gradient);
     ASSERT_EQ(step.inputs.size(), 6u);
     EXPECT_EQ(step.inputs[5].buffer, number);

@@ -204,7 +204,7 @@ class Block {
       Rows& rows = *places_[i].rows;
       step.op = name_of(places_[i].ops);
       step.kernel.reset();
-      step.fused = {std::move(rows.op), std::move(rows.outputs), std::move(rows.inputs)};
+      step.fused = FusedKernel{std::move(rows.op), std::move(rows.outputs), std::move(rows.inputs)};
       step.reads = std::move(places_[i].access.reads);
       step.writes = std::move(places_[i].access.writes);
       for (size_t bytes : device_.fused_scratch(step.fused->op)) {

@@ -37,7 +37,7 @@ Step negated(BufferId from, BufferId to) {
 }
 Step squares(BufferId from) {
   Step step;
-  step.fused = {SumSquares{entries}, {ref(sum)}, {ref(from)}};
+  step.fused = FusedKernel{SumSquares{entries}, {ref(sum)}, {ref(from)}};
   step.reads = {from};
   step.writes = {sum};
   return step;
@@ -46,7 +46,7 @@ Step adamw(BufferId weight, BufferId gradient) {
   Step step;
   AdamW op;
   op.count = entries;
-  step.fused = {op, {ref(weight)}, {ref(weight), ref(gradient), ref(state), ref(state)}};
+  step.fused = FusedKernel{op, {ref(weight)}, {ref(weight), ref(gradient), ref(state), ref(state)}};
   step.reads = {weight, gradient, state};
   step.writes = {weight};
   return step;
