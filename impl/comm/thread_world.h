@@ -33,6 +33,7 @@ struct ThreadPost {
 /// A member's posts for its last two calls. It writes one before `entry`; the others read it until
 /// they reach the next `entry`. So it may be overwritten after that.
 struct alignas(64) ThreadSlot {
+  ThreadSlot() {}  // nor do these
   ThreadPost posts[2];
   std::atomic<uint32_t> calls{0};  ///< number of calls announced by this member
 

@@ -61,11 +61,6 @@ compile::FindBackward proved_backwards(const Program& program, bool accept_unkno
   };
 }
 
-Slot slot_of(const compile::Compiler& compiler, const Placement& placement, const Name& name,
-             const Type& type) {
-  return {name, type, compiler.element(type.dtype), placement.extents(type)};
-}
-
 /// Gives each parameter its buffer. The results of the compiled function.
 std::vector<compile::CompiledValue> compile_call(compile::Compiler& compiler,
                                                  const compile::OnMesh& on_mesh,
@@ -75,7 +70,9 @@ std::vector<compile::CompiledValue> compile_call(compile::Compiler& compiler,
   std::vector<compile::CompiledValue> arguments;
   for (const auto* params : {&function.params, &function.saved_params})
     for (ir::ValueId id : *params) {
-      Slot slot = slot_of(compiler, on_mesh.placement, function.values.at(id).name, unit.type(id));
+      const Type& type = unit.type(id);
+      Slot slot{function.values.at(id).name, type, compiler.element(type.dtype),
+                on_mesh.extents->of(id)};
       plan::Ref ref = compiler.external(slot.element, slot.extents);
       state.inputs.push_back(std::move(slot));
       state.input_buffers.push_back(ref.buffer);
@@ -91,36 +88,37 @@ void add_results(compile::Compiler& compiler, const ir::Function& function,
   compiler.set_place("result of " + function.name);
   std::set<plan::BufferId> given;
   for (size_t i = 0; i < results.size(); ++i) {
-    const Name name = i < function.result_names.size() ? function.result_names[i] : "";
-    const Slot slot = slot_of(compiler, placement, name, function.results.at(i));
+    const Type& type = function.results.at(i);
+    Slot slot{i < function.result_names.size() ? function.result_names[i] : "", type,
+              compiler.element(type.dtype), placement.extents(type)};
     const plan::Ref& made = results[i].expression->view.ref;
     if (made.extents != slot.extents)
       throw PlanError("result " + std::to_string(i) + " of " + function.name + " does not fit " +
                       to_string(slot.type));
-    state.outputs.push_back(slot);
     // Made where it is wanted, unless a part of a buffer, an input, or a result twice.
     if (compiler.is_whole(made) && made.element == slot.element &&
         given.insert(made.buffer).second) {
       compiler.give(made.buffer);
       state.output_buffers.push_back(made.buffer);
-      continue;
+    } else {
+      const plan::Ref to = compiler.external(slot.element, slot.extents);
+      compiler.move("result", made, to);
+      state.output_buffers.push_back(to.buffer);
     }
-    const plan::Ref to = compiler.external(slot.element, slot.extents);
-    compiler.move("result", made, to);
-    state.output_buffers.push_back(to.buffer);
+    state.outputs.push_back(std::move(slot));
   }
 }
 
 void take_steps(compile::Compiler& compiler, Plan::State& state) {
   state.steps = compiler.take_steps();
-  compile::drop_unread(state.steps, compiler.externals());
-  state.pieces = compiler.pieces();
-  state.groups = compiler.groups();
-  state.group_axes = compiler.group_axes();
+  state.given = compiler.take_externals();
+  compile::drop_unread(state.steps, state.given);
+  state.pieces = compiler.take_pieces();
+  state.groups = compiler.take_groups();
+  state.group_axes = compiler.take_group_axes();
   state.loops = compiler.loops();
   state.stage_axis = compiler.stage_axis();
-  state.works = compiler.works();
-  state.given = compiler.externals();
+  state.works = compiler.take_works();
 }
 
 /// Results take the memory of parameters where nothing reads those any more when they are made;

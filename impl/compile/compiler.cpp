@@ -179,12 +179,16 @@ class Uses {
   std::vector<const ir::Block*> block_;
 };
 
-Scope scope_of(const Unit& unit, const Placement& placement, std::vector<int> uses,
-               std::vector<Key> keys) {
+Scope scope_of(const Unit& unit, const Placement& placement, std::shared_ptr<const Extents> extents,
+               std::vector<int> uses, std::vector<Key> keys) {
   const ir::Function& function = unit.plan();
   if (function.trusted)
     throw PlanError(function.name + " is trusted and has no body: it cannot be run");
-  return {unit, placement, std::vector<CompiledValue>(function.values.size()), std::move(uses),
+  return {unit,
+          placement,
+          std::move(extents),
+          std::vector<CompiledValue>(function.values.size()),
+          std::move(uses),
           std::move(keys)};
 }
 
@@ -220,9 +224,18 @@ void forget_lone(std::vector<Key>& keys) {
 
 }  // namespace
 
+Extents::Extents(const Unit& unit, const Placement& placement)
+    : unit_(unit), placement_(placement), all_(unit.types->at(unit.function).size()) {
+  for (ir::ValueId id = 0; id < all_.size(); ++id) try {
+      all_[id] = placement.extents(unit.type(id));
+    } catch (const std::exception&) {  // it need not be used
+    }
+}
+
 OnMesh::OnMesh(const Unit& of, const Mesh& mesh, const DimSizes& dims)
     : unit(of),
       placement(*unit.program, mesh, dims, 0),
+      extents(std::make_shared<Extents>(unit, placement)),
       uses(Uses(unit.plan()).take()),
       keys(keys_of(unit, placement,
                    external_keys(unit.plan().params.size() + unit.plan().saved_params.size()), 0)) {
@@ -245,12 +258,14 @@ std::string Compiler::text_of(const Here& here) {
 Scope Compiler::enter(const Unit& unit, const Placement& placement,
                       const std::vector<Key>& keys) const {
   const Placement own = placement.in(*unit.program);
-  return scope_of(unit, own, Uses(unit.plan()).take(), this->keys(unit, own, keys));
+  return scope_of(unit, own, std::make_shared<Extents>(unit, own), Uses(unit.plan()).take(),
+                  this->keys(unit, own, keys));
 }
 
 std::vector<CompiledValue> Compiler::call(const OnMesh& function, int64_t rank,
                                           const std::vector<CompiledValue>& arguments) {
-  return run(scope_of(function.unit, function.placement.on(rank), function.uses, function.keys),
+  return run(scope_of(function.unit, function.placement.on(rank), function.extents, function.uses,
+                      function.keys),
              arguments);
 }
 
@@ -333,7 +348,7 @@ const Ref& Compiler::ref(Scope& scope, ir::ValueId id) {
   if (!value.known()) throw std::logic_error("a value is used before it is made");
   if (scope.fitting[id] == value.expression) return value.expression->view.ref;
   const Type& type = scope.unit.type(id);
-  const std::vector<int64_t> extents = scope.placement.extents(type);
+  const std::vector<int64_t>& extents = scope.extents->of(id);
   if (value.expression->kind != Expression::Kind::leaf) {
     value = in_memory(compute(value.expression, element(type.dtype), extents));
     remember(scope, {id});

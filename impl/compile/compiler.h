@@ -39,12 +39,29 @@ struct Unit {
 /// separate program.
 using FindBackward = std::function<Unit(const Unit& plan, const std::vector<size_t>& wrt)>;
 
+/// The local extents of a function's values.
+class Extents {
+ public:
+  Extents(const Unit& unit, const Placement& placement);
+  /// Throws PlanError where it does not divide.
+  const std::vector<int64_t>& of(ir::ValueId value) const {
+    if (!all_.at(value)) placement_.extents(unit_.type(value));  // throws
+    return *all_[value];
+  }
+
+ private:
+  Unit unit_;
+  Placement placement_;
+  std::vector<std::optional<std::vector<int64_t>>> all_;
+};
+
 /// A function on a mesh: what all ranks have in common.
 struct OnMesh {
   OnMesh(const Unit& unit, const Mesh& mesh, const DimSizes& dims);
 
   Unit unit;
-  Placement placement;    ///< of rank 0
+  Placement placement;  ///< of rank 0
+  std::shared_ptr<const Extents> extents;
   std::vector<int> uses;  ///< as in Scope
   std::vector<Key> keys;  ///< of the values that may equal others
 };
@@ -65,6 +82,7 @@ CompiledValue in_memory(Ref ref);
 struct Scope {
   Unit unit;
   Placement placement;
+  std::shared_ptr<const Extents> extents;
   std::vector<CompiledValue> values;
   std::vector<int> uses;  ///< more than one: computed at once; uses in a loop count as many
   std::vector<Key> keys;  ///< of the values
@@ -145,7 +163,7 @@ class Compiler {
     works_[++turn_] = work;
   }
   const std::optional<Axis>& stage_axis() const { return stage_axis_; }
-  const std::map<size_t, schedule::Work>& works() const { return works_; }
+  std::map<size_t, schedule::Work> take_works() { return std::move(works_); }
   void enter_iteration() { known_.emplace_back(); }
   void leave_iteration() { known_.pop_back(); }
   void run_instr(Scope& scope, const ir::Instr& instr);
@@ -187,10 +205,10 @@ class Compiler {
 
   const Device& device() const { return device_; }
   const FindBackward& find_backward() const { return find_backward_; }
-  const std::vector<Piece>& pieces() const { return pieces_; }
-  const std::vector<BufferId>& externals() const { return externals_; }
-  const std::vector<std::vector<int>>& groups() const { return groups_; }
-  const std::vector<std::vector<Axis>>& group_axes() const { return group_axes_; }
+  std::vector<Piece> take_pieces() { return std::move(pieces_); }
+  std::vector<BufferId> take_externals() { return std::move(externals_); }
+  std::vector<std::vector<int>> take_groups() { return std::move(groups_); }
+  std::vector<std::vector<Axis>> take_group_axes() { return std::move(group_axes_); }
   size_t loops() const { return loop_times_.size(); }
 
  private:
@@ -244,8 +262,8 @@ class Site {
   const Type& result_type(size_t i = 0) const { return scope.unit.type(instr.results.at(i)); }
   const Placement& placement() const { return scope.placement; }
   Element element(size_t result = 0) const { return compiler.element(result_type(result).dtype); }
-  std::vector<int64_t> extents(size_t result = 0) const {
-    return scope.placement.extents(result_type(result));
+  const std::vector<int64_t>& extents(size_t result = 0) const {
+    return scope.extents->of(instr.results.at(result));
   }
 
   /// Operand i in memory.

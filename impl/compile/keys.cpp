@@ -16,12 +16,8 @@ class Hash {
   explicit Hash(std::string_view kind) { add(kind); }
 
   Hash& add(uint64_t number) {
-    constexpr std::array<uint64_t, 2> factors{0x9e3779b97f4a7c15ull, 0xbf58476d1ce4e5b9ull};
-    for (size_t i = 0; i < factors.size(); ++i) {
-      uint64_t& word = key_.words[i];
-      word = (word ^ number) * factors[i];
-      word ^= word >> 32;
-    }
+    key_.first = mixed(key_.first ^ number, 0x9e3779b97f4a7c15ull);
+    key_.second = mixed(key_.second ^ number, 0xbf58476d1ce4e5b9ull);
     return *this;
   }
   Hash& add(std::string_view text) {
@@ -33,11 +29,16 @@ class Hash {
     }
     return *this;
   }
-  Hash& add(const Key& key) { return add(key.words[0]).add(key.words[1]); }
+  Hash& add(const Key& key) { return add(key.first).add(key.second); }
   Key key() const { return key_; }
 
  private:
-  Key key_{{0xcbf29ce484222325ull, 0x6c62272e07bb0142ull}};
+  static uint64_t mixed(uint64_t word, uint64_t factor) {
+    word *= factor;
+    return word ^ word >> 32;
+  }
+
+  Key key_{0xcbf29ce484222325ull, 0x6c62272e07bb0142ull};
 };
 
 void add(Hash& hash, const std::optional<size_t>& position) {

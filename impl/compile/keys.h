@@ -1,7 +1,6 @@
 #pragma once
 // Finds equal values in a plan (common subexpressions): equal functions of equal arguments have
 // equal keys, whatever the names of their dims.
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -13,7 +12,7 @@ struct Unit;
 
 /// A 128-bit hash: values with equal keys are equal.
 struct Key {
-  std::array<uint64_t, 2> words{};
+  uint64_t first = 0, second = 0;
   auto operator<=>(const Key&) const = default;
 };
 
@@ -21,7 +20,7 @@ struct Key {
 constexpr Key no_key{};
 
 struct KeyHash {
-  size_t operator()(const Key& key) const { return key.words[0]; }
+  size_t operator()(const Key& key) const { return key.first; }
 };
 
 /// The key of the n-th external value.

@@ -36,7 +36,7 @@ ExpressionPtr argument(const Site& site, size_t i, int64_t entries) {
   const Ids to = matched(site.placement().program(), site.type(i), site.result_type());
   if (own->kind != Expression::Kind::apply) return placed(own, to);
   int64_t count = 1;
-  for (int64_t extent : site.placement().extents(site.type(i))) count *= extent;
+  for (int64_t extent : site.scope.extents->of(site.instr.operands[i])) count *= extent;
   if (count != entries) site.ref(i);  // computed once and then repeated
   return placed(site.expression(i), to);
 }

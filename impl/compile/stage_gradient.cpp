@@ -42,6 +42,7 @@ StageGradient::StageGradient(Compiler& compiler, Scope& scope, StageLevels& leve
       has_w_(has_w),
       indices_(levels.levels.size()) {
   scope_.unit.types = &levels_.types;
+  scope_.extents = std::make_shared<Extents>(scope_.unit, scope_.placement);
   for (const Target& target : levels_.targets) sums_.emplace_back(target.sources.size());
   results_.resize(levels_.targets.size());
 }

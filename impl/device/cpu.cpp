@@ -17,6 +17,11 @@ class CpuQueue : public Queue {
   void finish() override {}
 };
 
+void run_here(const KernelOp& op, std::span<void* const> outputs,
+              std::span<const void* const> inputs) {
+  std::visit([&](const auto& kernel) { cpu::run(kernel, outputs[0], inputs.data()); }, op);
+}
+
 class CpuDevice : public Device {
  public:
   std::string name() const override { return "cpu"; }
@@ -40,14 +45,13 @@ class CpuDevice : public Device {
     return cpu::multiplies(c, a, b);
   }
   Launch prepare(const KernelOp& op) override {
-    return std::visit(
-        [](const auto& kernel) -> Launch {
-          return [kernel = kernel](Queue&, std::span<void* const> outputs,
-                                   std::span<const void* const> inputs) {
-            cpu::run(kernel, outputs[0], inputs.data());
-          };
-        },
-        op);
+    return [op](Queue&, std::span<void* const> outputs, std::span<const void* const> inputs) {
+      run_here(op, outputs, inputs);
+    };
+  }
+  void run(const KernelOp& op, Queue&, std::span<void* const> outputs,
+           std::span<const void* const> inputs) override {
+    run_here(op, outputs, inputs);
   }
   bool has_fused(const FusedOp& op) const override { return cpu::has_fused(op); }
   std::vector<size_t> fused_scratch(const FusedOp& op) const override {

@@ -75,6 +75,11 @@ class Device {
   virtual std::unique_ptr<Graph> record(Queue&, const std::function<void()>&) { return nullptr; }
   /// Throws DeviceError if the device has no kernel for the op.
   virtual Launch prepare(const KernelOp& op) = 0;
+  /// Runs the op once. A host does this without preparation.
+  virtual void run(const KernelOp& op, Queue& queue, std::span<void* const> outputs,
+                   std::span<const void* const> inputs) {
+    prepare(op)(queue, outputs, inputs);
+  }
   /// Empty if the device has no kernel for the op: the caller then compiles its instructions.
   virtual Launch prepare_fused(const FusedOp&) const { return {}; }
   /// Whether it has a kernel; compiles none.

@@ -141,32 +141,44 @@ void exchange(const Step& step, StepContext& context) {
                                    step.place);
 }
 
-void run_kernel(const Step& step, StepContext& context) {
+std::vector<const void*> addresses_of(const std::vector<Ref>& inputs, const StepContext& context) {
   std::vector<const void*> from;
-  for (const Ref& input : step.kernel->inputs) from.push_back(context.at(input));
+  from.reserve(inputs.size());
+  for (const Ref& input : inputs) from.push_back(context.at(input));
+  return from;
+}
+
+void run_kernel(const Step& step, StepContext& context) {
   void* to = context.at(step.kernel->out);
-  step.launch(*context.queue, {&to, 1}, from);
+  step.launch(*context.queue, {&to, 1}, addresses_of(step.kernel->inputs, context));
+}
+
+void run_on_host(Device& device, const Step& step, StepContext& context) {
+  void* to = context.at(step.kernel->out);
+  device.run(step.kernel->op, *context.queue, {&to, 1}, addresses_of(step.kernel->inputs, context));
 }
 
 void run_fused(const Step& step, StepContext& context) {
   std::vector<void*> to;
-  std::vector<const void*> from;
   for (const Ref& output : step.fused->outputs) to.push_back(context.at(output));
-  for (const Ref& input : step.fused->inputs) from.push_back(context.at(input));
-  step.launch(*context.queue, to, from);
+  step.launch(*context.queue, to, addresses_of(step.fused->inputs, context));
 }
 
 }  // namespace
 
 void prepare(std::vector<Step>& steps, Device& device) {
   for (Step& step : steps) {
-    prepare(step.body, device);
+    if (step.is_loop) prepare(step.body, device);
     if (step.exchange) step.run = exchange;
     if (step.fused) {
       step.launch = device.prepare_fused(step.fused->op);
       step.run = run_fused;
     }
-    if (step.kernel) {
+    if (step.kernel && device.is_host()) {
+      step.run = [&device](const Step& own, StepContext& context) {
+        run_on_host(device, own, context);
+      };
+    } else if (step.kernel) {
       step.launch = device.prepare(step.kernel->op);
       step.run = run_kernel;
     }

@@ -121,7 +121,7 @@ struct Step {
   Boxed<Exchange> exchange;
   // Set by prepare().
   std::function<void(const Step&, StepContext&)> run;  ///< of this step
-  Launch launch = {};                                  ///< of its kernel
+  Launch launch = {};  ///< of its kernel; none for an unfused one on a host
   std::vector<BufferId> reads, writes;
   /// The turn of a pipeline's stage that the step belongs to. Fused only within a turn: otherwise a
   /// value would have to live until the turn of another microbatch.
@@ -198,7 +198,8 @@ void for_each_ref(AnyStep& step, const Visit& visit) {
   }
 }
 
-/// Sets Step::run of each step, also in loops: the device prepares its kernels.
+/// Sets Step::run of each step, also in loops: the device, which must outlive the steps, prepares
+/// its kernels.
 void prepare(std::vector<Step>& steps, Device& device);
 
 /// Calls `visit` with each step, here and in loops.
