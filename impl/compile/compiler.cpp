@@ -12,8 +12,12 @@ namespace shardproof::compile {
 using namespace std::literals;
 
 CompiledValue in_memory(Ref ref) {
-  Ids ids = first_ids(ref.extents.size());
-  return {leaf_of({std::move(ref), std::move(ids)})};
+  auto leaf = std::make_shared<Expression>();
+  leaf->kind = Expression::Kind::leaf;
+  leaf->element = ref.element;
+  leaf->view.ids = first_ids(ref.extents.size());
+  leaf->view.ref = std::move(ref);
+  return {std::move(leaf)};
 }
 
 // --- buffers ---
@@ -58,7 +62,7 @@ Step& Compiler::step(std::string_view op, std::vector<BufferId> reads,
   return step;
 }
 
-void Compiler::exchange(std::string_view name, Exchange exchange) {
+void Compiler::exchange(std::string_view name, Exchange&& exchange) {
   std::vector<BufferId> reads{exchange.send.buffer};
   const Whole& shift = exchange.shift;
   if (exchange.collective == Collective::permute && !shift.known) reads.push_back(shift.ref.buffer);
@@ -72,7 +76,10 @@ void Compiler::kernel(std::string_view name, KernelOp op, const Ref& out, std::v
   Step& made = step(name, std::move(reads), {out.buffer});
   if (const auto* iota = std::get_if<Iota>(&op); iota && is_whole(out))
     masks_.count(out.buffer, *iota);
-  made.kernel = {std::move(op), out, std::move(inputs)};
+  Kernel& kernel = made.kernel.emplace();
+  kernel.op = std::move(op);
+  kernel.out = out;
+  kernel.inputs = std::move(inputs);
 }
 
 std::vector<Ref> Compiler::fused(std::string_view name, const FusedOp& op, std::vector<Ref> outputs,
@@ -272,6 +279,7 @@ std::vector<CompiledValue> Compiler::call(const OnMesh& function, int64_t rank,
 void Compiler::run_block(Scope& scope, const ir::Block& block) {
   const std::vector<ir::Instr>& instrs = block.instrs;
   if (steps_.empty()) steps_.reserve(instrs.size());
+  if (pieces_.size() < instrs.size()) pieces_.reserve(2 * instrs.size());
   for (size_t i = 0; i < instrs.size();) {
     size_t end = i + 1;
     bool fused = false;

@@ -111,7 +111,7 @@ class Compiler {
   // --- steps ---
   /// Adds a step; its caller makes it a kernel, a fused kernel or an exchange.
   Step& step(std::string_view op, std::vector<BufferId> reads, std::vector<BufferId> writes);
-  void exchange(std::string_view name, Exchange exchange);
+  void exchange(std::string_view name, Exchange&& exchange);
   void kernel(std::string_view name, KernelOp op, const Ref& out, std::vector<Ref> inputs);
   /// Whether the device supports the op, and fusion is enabled.
   bool fuses(const FusedOp& op) const { return fuses_ && device_.has_fused(op); }

@@ -93,26 +93,30 @@ class Writer {
   /// The register of the expression, converted to a real if needed.
   size_t write(const Expression& expression, bool real) {
     const bool constant = expression.kind == Expression::Kind::constant;
-    const std::pair key{&expression, constant && real};
-    if (auto found = registers_.find(key); found != registers_.end())
-      return as_wanted(expression, found->second, real);
+    for (const Written& each : written_)
+      if (each.expression == &expression && each.real == (constant && real))
+        return as_wanted(expression, each.at, real);
+    const auto keep = [&](size_t at) {
+      written_.push_back({&expression, constant && real, at});
+      return at;
+    };
     if (expression.kind == Expression::Kind::leaf)
-      return as_wanted(expression, registers_[key] = input(expression), real);
+      return as_wanted(expression, keep(input(expression)), real);
     PointwiseStep step;
     if (constant) {
       step = {PointwiseFn::constant, real, {}, expression.value, {}};
-      return registers_[key] = append(std::move(step));
+      return keep(append(std::move(step)));
     }
     if (const Expression* same = without_factor(expression)) {
       const size_t at = write(*same, true);
       const bool rounds = same->element != expression.element;
-      return registers_[key] = rounds ? rounded(expression, at) : at;
+      return keep(rounds ? rounded(expression, at) : at);
     }
     step = {expression.fn, expression.real, {}, 0, expression.tag};
     for (size_t i = 0; i < expression.arguments.size(); ++i)
       step.arguments.push_back(write(*expression.arguments[i], wants_real(expression, i)));
     const size_t at = append(std::move(step));
-    return as_wanted(expression, registers_[key] = rounded(expression, at), real);
+    return as_wanted(expression, keep(rounded(expression, at)), real);
   }
 
  private:
@@ -179,8 +183,15 @@ class Writer {
     return at;
   }
 
+  /// An expression that has a register; a constant may have one as a real and one as an integer.
+  struct Written {
+    const Expression* expression;
+    bool real;
+    size_t at;
+  };
+
   Chain& chain_;
-  std::map<std::pair<const Expression*, bool>, size_t> registers_;
+  std::vector<Written> written_;  ///< few: long chains are computed in parts
 };
 
 }  // namespace

@@ -75,30 +75,26 @@ bool writes(const Step& step, BufferId id) {
                                              [&](const Step& each) { return writes(each, id); });
 }
 
-namespace {
-
 /// Counts each of the buffers once.
-void count(const std::vector<BufferId>& ids, int by, std::vector<size_t>& uses) {
+void BufferUses::count(const std::vector<BufferId>& ids, size_t Uses::*use, int by) {
   for (auto id = ids.begin(); id != ids.end(); ++id) {
     if (std::find(ids.begin(), id, *id) != id) continue;
-    if (*id >= uses.size()) uses.resize(2 * *id + 16);
-    uses[*id] += static_cast<size_t>(by);
+    if (*id >= uses_.size()) uses_.resize(2 * *id + 16);
+    uses_[*id].*use += static_cast<size_t>(by);
   }
 }
 
-}  // namespace
-
 void BufferUses::change(const Step& step, int by) {
   if (!step.is_loop) {
-    count(step.reads, by, reads_);
-    count(step.writes, by, writes_);
+    count(step.reads, &Uses::reads, by);
+    count(step.writes, &Uses::writes, by);
   }
   for (const Step& each : step.body) change(each, by);
 }
 
 void BufferUses::change(const Access& access, int by) {
-  count(access.reads, by, reads_);
-  count(access.writes, by, writes_);
+  count(access.reads, &Uses::reads, by);
+  count(access.writes, &Uses::writes, by);
 }
 
 int64_t Whole::get(const StepContext& context) const {

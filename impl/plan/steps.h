@@ -95,7 +95,7 @@ template <class T>
 class Boxed {
  public:
   Boxed() = default;
-  Boxed(T value) : value_(std::make_unique<T>(std::move(value))) {}
+  Boxed(T&& value) : value_(std::make_unique<T>(std::move(value))) {}
   Boxed(const Boxed& other) : value_(other ? std::make_unique<T>(*other) : nullptr) {}
   Boxed(Boxed&&) noexcept = default;
   Boxed& operator=(Boxed other) noexcept {
@@ -172,16 +172,17 @@ struct BufferUses {
   /// Adds the step, or all steps in a loop's body.
   void add(const Step& step) { change(step, 1); }
   void remove(const Step& step) { change(step, -1); }
-  size_t reads_of(BufferId id) const { return of(reads_, id); }
-  size_t writes_of(BufferId id) const { return of(writes_, id); }
+  size_t reads_of(BufferId id) const { return id < uses_.size() ? uses_[id].reads : 0; }
+  size_t writes_of(BufferId id) const { return id < uses_.size() ? uses_[id].writes : 0; }
 
  private:
+  struct Uses {
+    size_t reads = 0, writes = 0;
+  };
   void change(const Step& step, int by);
   void change(const Access& access, int by);
-  static size_t of(const std::vector<size_t>& uses, BufferId id) {
-    return id < uses.size() ? uses[id] : 0;
-  }
-  std::vector<size_t> reads_, writes_;  ///< by buffer
+  void count(const std::vector<BufferId>& ids, size_t Uses::*use, int by);
+  std::vector<Uses> uses_;  ///< by buffer
 };
 
 /// Calls `visit` with each view of a kernel step: first those that it writes, then those that it

@@ -4,7 +4,7 @@
 
 namespace shardproof::plan {
 
-Touching::Touching(const std::vector<Step>& block) {
+Touching::Touching(const std::vector<Step>& block) : positions_(4 * block.size()) {
   for (size_t i = 0; i < block.size(); ++i) add(i, block[i]);
 }
 
