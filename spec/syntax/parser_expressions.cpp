@@ -94,8 +94,21 @@ bool Parser::at_comparison() const { return level() == Level::comparison && !at(
 
 void Parser::not_a_comparison() {
   if (at(">", 1)) fail("`>=`");
+  if (pos_ >= 2 && (tokens_[pos_ - 2].text == "next" || tokens_[pos_ - 2].text == "emit"))
+    not_named(tokens_[pos_ - 2], tokens_[pos_ - 1]);
   Diagnostic diagnostic = error("E0002", range(peek()), "`=` names a value, it does not compare");
   diagnostic.fixes.push_back(replace(range(peek()), "==", "to compare, write `==`"));
+  fail(std::move(diagnostic));
+}
+
+/// `next a = x`: the values belong to the carries in their order.
+void Parser::not_named(const Token& word, const Token& name) {
+  const std::string own(word.text);
+  Diagnostic diagnostic =
+      error("E0002", since(name.begin), "`" + own + "` takes values without names");
+  const std::string why = own == "next" ? "the values are those of the carries, in their order"
+                                        : "the results get names before `= scan`";
+  diagnostic.fixes.push_back(replace({file_, name.begin, peek(1).begin}, "", why));
   fail(std::move(diagnostic));
 }
 

@@ -91,6 +91,7 @@ class Parser : Cursor {
   bool at_foreign_call() const;
   Expr foreign_call(Expr before);
   [[noreturn]] void not_a_comparison();
+  [[noreturn]] void not_named(const Token& word, const Token& name);
   [[noreturn]] void refuse_power(const Expr& base);
   Fix size_of_dim(const Expr& tensor) const;
   std::vector<Name> dims_of_parameter(std::string_view name) const;
