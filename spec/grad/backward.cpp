@@ -136,7 +136,7 @@ class Deriver {
       if (narrow == own.dims[at].dim) continue;
       Shape one;
       one.dims = {own.dims[at]};
-      const Ref index = emit.op(ir::Iota{ir::Created{one, false, {}}, 0}, {});
+      const Ref index = emit.iota(one, 0);
       const Ref inside = emit.binary(ir::BinaryFn::lt, index, emit.size(narrow));
       g = emit.where(inside, g, emit.number("0"));
     }

@@ -42,7 +42,7 @@ Ref hit(Pull& p, const ir::Indices& in, Ref x, size_t at, bool largest) {
       p.emit.op(ir::Argmax{}, in, {largest ? x : p.emit.unary(ir::UnaryFn::neg, x)}, rest);
   Shape shape;
   shape.dims = type.dims;
-  const Ref iota = p.emit.op(ir::Iota{ir::Created{shape, false, {}}, at}, {});
+  const Ref iota = p.emit.iota(shape, at);
   return p.emit.binary(ir::BinaryFn::eq, iota, p.emit.renamed(where, rest));
 }
 
@@ -94,7 +94,7 @@ Ref negated_index(Pull& p, const Type& type, size_t removed) {
   shape.dims = type.dims;
   Ref index;
   for (size_t at = type.dims.size() - removed; at < type.dims.size(); ++at) {
-    const Ref own = p.emit.op(ir::Iota{ir::Created{shape, false, {}}, at}, {});
+    const Ref own = p.emit.iota(shape, at);
     index = index ? p.emit.add(p.emit.mul(index, p.emit.size(type.dims[at].dim)), own) : own;
   }
   return p.emit.unary(ir::UnaryFn::neg, index);

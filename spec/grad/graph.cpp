@@ -77,6 +77,10 @@ Ref Emit::zeros(const Type& type) {
   return op(ir::Zeros{ir::Created{type, false, {}}, type.dtype}, {});
 }
 
+Ref Emit::iota(const Shape& shape, size_t dim) {
+  return op(ir::Iota{ir::Created{shape, false, {}}, dim}, {});
+}
+
 Positions kept(const Positions& from, const std::vector<ir::IndexId>& wanted) {
   Positions result;
   for (const ir::Position& position : from) {

@@ -134,6 +134,7 @@ class Emit {
   Ref where(Ref c, Ref a, Ref b) { return op(ir::Where{}, {c, a, b}); }
   Ref cast(Ref x, Dtype to);  ///< x itself if it has the dtype
   Ref zeros(const Type& type);
+  Ref iota(const Shape& shape, size_t dim);  ///< the index along that dim of the shape
 
   /// Sums x, with positions `from`, to positions `to`, over the indices that `to` lacks. Returns x
   /// itself if the positions are equal.

@@ -30,8 +30,7 @@ void pull(Pull& p, const ir::Entry& op) {
   const ir::Indices in = unchanged(p.emit.graph.dims, wanted);
   Positions others = in.right;
   others.erase(others.begin() + static_cast<std::ptrdiff_t>(at));
-  const Shape dim{{wanted.dims[at]}, {}};
-  const Ref number = p.emit.op(ir::Iota{ir::Created{dim, false, {}}, 0}, {});
+  const Ref number = p.emit.iota({{wanted.dims[at]}, {}}, 0);
   const Ref here = p.emit.binary(ir::BinaryFn::eq, number, p.x(1));
   p.give(0, p.emit.where(here, p.emit.expand(in.all, p.g(), others, in.right, wanted),
                          p.emit.number("0")));
