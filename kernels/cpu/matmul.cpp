@@ -1,5 +1,6 @@
 #include <Eigen/Core>
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -68,37 +69,56 @@ void product(const Sizes& s, const T* a, const MatrixStrides& at_a, const T* b,
   }
 }
 
-/// A product of the batch, or some of its rows or columns: offsets of c, a and b, and how many.
+/// A product of the batch, or some of its rows and columns: offsets of c, a and b, and how many.
 struct Piece {
   int64_t c = 0, a = 0, b = 0, rows = 0, columns = 0;
 };
 
-/// Cuts the products so that threads share them. The pieces depend on the sizes alone; a piece is
-/// large enough that packing the other operand again costs little.
-std::vector<Piece> pieces_of(const Matmul& op) {
-  constexpr int64_t least_work = int64_t{1} << 25, least_lines = 256, most_pieces = 16;
-  const Nest& batch = op.batch;
-  const int64_t products = batch.count();
+/// How many parts the rows and the columns of each product are cut into, so that threads share
+/// them. That depends on the sizes alone. A part is large enough that packing its operands again
+/// costs little: oneDNN's products of bf16 are fastest if parts are nearly square or, where a is
+/// transposed, have whole rows of c.
+struct Grid {
+  int64_t rows = 1, columns = 1;
+};
+
+Grid grid_of(const Matmul& op) {
+  constexpr int64_t least_work = int64_t{1} << 25, most_pieces = 16;
+  const int64_t products = std::max<int64_t>(op.batch.count(), 1);
   const int64_t by_work = products * op.m * op.n * op.k / least_work;
-  const bool by_columns = op.n >= op.m;
-  const int64_t extent = by_columns ? op.n : op.m;
-  int64_t parts =
-      std::min({by_work, extent / least_lines, most_pieces}) / std::max<int64_t>(products, 1);
-  parts = std::max<int64_t>(parts, 1);
-  const int64_t lines = (extent + parts - 1) / parts, whole = (lines + 63) / 64 * 64;
-  const int64_t width = parts == 1 ? extent : whole;
+  const int64_t pieces = std::max<int64_t>(std::min(by_work, most_pieces) / products, 1);
+  const auto parts = [](int64_t extent, int64_t least, int64_t most) {
+    return std::max<int64_t>(std::min(extent / least, most), 1);
+  };
+  if (!by_rows(op.a, op.k)) {
+    constexpr int64_t least = 256;
+    return op.n >= op.m ? Grid{1, parts(op.n, least, pieces)} : Grid{parts(op.m, least, pieces), 1};
+  }
+  constexpr int64_t least = 384;
+  const auto side = std::sqrt(static_cast<double>(op.m * op.n) / static_cast<double>(pieces));
+  const int64_t rows =
+      parts(op.m, least, std::llround(static_cast<double>(op.m) / std::max(side, 1.0)));
+  return {rows, parts(op.n, least, pieces / rows)};
+}
+
+std::vector<Piece> pieces_of(const Matmul& op) {
+  const Nest& batch = op.batch;
+  const Grid grid = grid_of(op);
+  const auto length = [](int64_t extent, int64_t parts) {
+    return parts == 1 ? std::max<int64_t>(extent, 1)
+                      : ((extent + parts - 1) / parts + 63) / 64 * 64;
+  };
+  const int64_t height = length(op.m, grid.rows), width = length(op.n, grid.columns);
   std::vector<Piece> pieces;
   const int64_t count = batch.inner();
   for_each_row(batch, [&](const int64_t* at) {
     for (int64_t i = 0; i < count; ++i)
-      for (int64_t j = 0; j == 0 || j < extent; j += width) {
-        const int64_t some = std::min(width, extent - j);
-        const int64_t row = by_columns ? 0 : j, column = by_columns ? j : 0;
-        pieces.push_back({at[0] + i * batch.inner_stride(0) + row * op.c.row + column,
-                          at[1] + i * batch.inner_stride(1) + row * op.a.row,
-                          at[2] + i * batch.inner_stride(2) + column * op.b.column,
-                          by_columns ? op.m : some, by_columns ? some : op.n});
-      }
+      for (int64_t column = 0; column == 0 || column < op.n; column += width)
+        for (int64_t row = 0; row == 0 || row < op.m; row += height)
+          pieces.push_back({at[0] + i * batch.inner_stride(0) + row * op.c.row + column,
+                            at[1] + i * batch.inner_stride(1) + row * op.a.row,
+                            at[2] + i * batch.inner_stride(2) + column * op.b.column,
+                            std::min(height, op.m - row), std::min(width, op.n - column)});
   });
   return pieces;
 }
@@ -140,6 +160,19 @@ struct Range {
   int64_t i = 0, rows = 0, j = 0, columns = 0;
 };
 
+/// The workspace for one product at a time; it is kept, a few MiB.
+struct Scratch {
+  std::vector<float> a, b, c;
+};
+Scratch& scratch() {
+  thread_local Scratch own;
+  return own;
+}
+float* with_room(std::vector<float>& memory, int64_t entries) {
+  memory.resize(std::max(memory.size(), static_cast<size_t>(entries)));
+  return memory.data();
+}
+
 Part part(Element element, const void* x, const MatrixStrides& strides, const Range& range,
           std::vector<float>& memory) {
   const int64_t first = range.i * strides.row + range.j * strides.column;
@@ -148,49 +181,59 @@ Part part(Element element, const void* x, const MatrixStrides& strides, const Ra
   const int64_t lines = rows ? range.rows : range.columns,
                 length = rows ? range.columns : range.rows;
   const int64_t apart = rows ? strides.row : strides.column;
-  memory.resize(std::max(memory.size(), static_cast<size_t>(lines * length)));
+  float* const made = with_room(memory, lines * length);
   const VectorSteps* const vectors = vector_steps(isa());
   for (int64_t line = 0; line < lines; ++line) {
     const uint16_t* from = static_cast<const uint16_t*>(x) + first + line * apart;
-    float* to = memory.data() + line * length;
+    float* to = made + line * length;
     if (vectors)
       vectors->load_rows_bf16(to, from, {1, 0, length});
     else
       for (int64_t i = 0; i < length; ++i) to[i] = bf16_to_f32(from[i]);
   }
-  return {memory.data(), rows ? MatrixStrides{length, 1} : MatrixStrides{1, length}};
+  return {made, rows ? MatrixStrides{length, 1} : MatrixStrides{1, length}};
 }
 
-/// The workspace for one product at a time; it is kept, a few MiB.
-struct Scratch {
-  std::vector<float> a, b, c;
-};
-
-/// By oneDNN from bf16 in memory, without conversion.
+/// By oneDNN from bf16 in memory, without conversion. oneDNN reads and writes c once for each block
+/// of terms: of a large f32 result, a block that stays in the L2 cache is made, then copied.
 bool of_bf16(const Matmul& op, void* c, const void* a, const void* b, bool adds) {
   const auto [to, left, right] = op.elements;
-  return left == Element::bf16 && right == left && op.m * op.n * op.k > least_of_library &&
-         onednn_product(op.m, op.n, op.k, {static_cast<const uint16_t*>(a), op.a},
-                        {static_cast<const uint16_t*>(b), op.b}, c, op.c.row, to == Element::bf16,
-                        adds);
+  if (left != Element::bf16 || right != left || op.m * op.n * op.k <= least_of_library)
+    return false;
+  const auto *const from_a = static_cast<const uint16_t*>(a), *const from_b =
+                                                                  static_cast<const uint16_t*>(b);
+  constexpr int64_t rows = 256, columns = 1024;
+  if (to == Element::bf16 || adds || op.m * op.n <= rows * columns)
+    return onednn_product(op.m, op.n, op.k, {from_a, op.a}, {from_b, op.b}, c, op.c.row,
+                          to == Element::bf16, adds);
+  float* const block = with_room(scratch().c, rows * columns);
+  for (int64_t j = 0; j < op.n; j += columns)
+    for (int64_t i = 0; i < op.m; i += rows) {
+      const int64_t m = std::min(rows, op.m - i), n = std::min(columns, op.n - j);
+      if (!onednn_product(m, n, op.k, {from_a + i * op.a.row, op.a},
+                          {from_b + j * op.b.column, op.b}, block, n, false, false))
+        return false;
+      for (int64_t row = 0; row < m; ++row)
+        std::copy_n(block + row * n, n, static_cast<float*>(c) + (i + row) * op.c.row + j);
+    }
+  return true;
 }
 
 /// Computes the product, or adds it to c if c is f32. c is row-major. Sums in f32 and rounds
 /// once.
 void in_blocks(const Matmul& op, void* c, const void* a, const void* b, bool adds) {
-  thread_local Scratch scratch;
+  Scratch& own = scratch();
   const bool rounds = op.elements[0] == Element::bf16;
   for (int64_t j = 0; j < op.n; j += block_columns)
     for (int64_t i = 0; i < op.m; i += block_rows) {
       const int64_t m = std::min(block_rows, op.m - i), n = std::min(block_columns, op.n - j);
       const int64_t first = i * op.c.row + j;
-      if (rounds) scratch.c.resize(std::max(scratch.c.size(), static_cast<size_t>(m * n)));
-      float* sums = rounds ? scratch.c.data() : static_cast<float*>(c) + first;
+      float* sums = rounds ? with_room(own.c, m * n) : static_cast<float*>(c) + first;
       const int64_t apart = rounds ? n : op.c.row;
       for (int64_t p = 0; p == 0 || p < op.k; p += block_terms) {
         const int64_t k = std::min(block_terms, op.k - p);
-        const Part left = part(op.elements[1], a, op.a, {i, m, p, k}, scratch.a);
-        const Part right = part(op.elements[2], b, op.b, {p, k, j, n}, scratch.b);
+        const Part left = part(op.elements[1], a, op.a, {i, m, p, k}, own.a);
+        const Part right = part(op.elements[2], b, op.b, {p, k, j, n}, own.b);
         product({m, n, k}, left.data, left.strides, right.data, right.strides, sums, apart,
                 adds || p > 0);
       }
