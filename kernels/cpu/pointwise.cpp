@@ -5,9 +5,11 @@
 #include <array>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 
 #include "kernels/cpu/block.h"
+#include "kernels/cpu/look_ups.h"
 #include "kernels/cpu/threads.h"
 #include "kernels/cpu/vector_steps.h"
 #include "kernels/philox.h"
@@ -128,15 +130,20 @@ class Instructions {
   std::vector<size_t> of_, free_;  ///< by value: its register; registers that no value needs
 };
 
+/// By input: the results that the bits of its entries stand for (look_ups.h); empty where an entry
+/// is itself. No tables at all if that holds for all inputs.
+using Tables = std::vector<std::vector<float>>;
+
 /// In blocks of entries along the innermost loop, or of whole rows where these are short.
 template <class R>
 class Machine {
  public:
-  Machine(const Pointwise& chain, void* out, const void* const* inputs)
+  Machine(const Pointwise& chain, void* out, const void* const* inputs, const Tables& tables)
       : chain_(chain),
         nest_(chain.nest),
         out_(out),
         inputs_(inputs),
+        tables_(tables),
         instructions_(chain),
         registers_(instructions_.registers()),
         at_(registers_.size()),
@@ -230,12 +237,23 @@ class Machine {
     if (stride == 0 && rows == 0) shape = {1, block_size};  // one entry: for blocks of any shape
     if (held_[k] == Held{at, shape}) return;
     held_[k] = {at, shape};
+    if (k < tables_.size() && !tables_[k].empty())
+      return look_up(to, k, at, stride, {shape.rows, rows, shape.n});
     Block<R>* const there = in_place(chain_.inputs[k], inputs_[k], at, k + 1, shape);
     at_[k] = there ? there : &to;
     if (there) return;
     if (stride == 1 && take_rows(to, k, at, {shape.rows, rows, shape.n})) return;
     for (int64_t r = 0; r < shape.rows; ++r)
       load(to, chain_.inputs[k], inputs_[k], at + r * rows, stride, shape.n, r * shape.n);
+  }
+  void look_up(Block<R>& to, size_t k, int64_t at, int64_t stride, const PackedRows& rows) {
+    const float* const table = tables_[k].data();
+    const uint16_t* const from = static_cast<const uint16_t*>(inputs_[k]) + at;
+    if constexpr (std::is_same_v<R, float>)
+      if (vectors_ && stride == 1) return vectors_->look_up_rows(to.real, table, from, rows);
+    for (int64_t r = 0; r < rows.count; ++r)
+      for (int64_t i = 0; i < rows.n; ++i)
+        to.real[r * rows.n + i] = table[from[r * rows.stride + i * stride]];
   }
   bool take_rows(Block<R>& to, size_t k, int64_t at, const PackedRows& rows) {
     if constexpr (std::is_same_v<R, float>) {
@@ -409,6 +427,7 @@ class Machine {
   const Nest& nest_;
   void* out_;
   const void* const* inputs_;
+  const Tables& tables_;
   const Instructions instructions_;
   std::vector<Block<R>> registers_;
   std::vector<Block<R>*> at_;  ///< by register: itself, or an input's entries in memory
@@ -416,22 +435,21 @@ class Machine {
   std::vector<Held> held_;  ///< by input
 };
 
-void run_whole(const Pointwise& op, void* out, const void* const* inputs) {
+void run_whole(const Pointwise& op, void* out, const void* const* inputs, const Tables& tables) {
   if (op.f64)
-    Machine<double>(op, out, inputs).run();
+    Machine<double>(op, out, inputs, tables).run();
   else
-    Machine<float>(op, out, inputs).run();
+    Machine<float>(op, out, inputs, tables).run();
 }
 
 /// Entries of a piece for a thread; whole blocks.
 constexpr int64_t piece_entries = 128 * block_size;
 
-}  // namespace
-
 /// Threads share the outermost loop: an entry's value does not depend on the others.
-void run(const Pointwise& op, void* out, const void* const* inputs) {
+void run_in_pieces(const Pointwise& op, void* out, const void* const* inputs,
+                   const Tables& tables) {
   const int64_t count = op.nest.count();
-  if (threads() == 1 || count < 2 * piece_entries) return run_whole(op, out, inputs);
+  if (threads() == 1 || count < 2 * piece_entries) return run_whole(op, out, inputs, tables);
   const int64_t outer = op.nest.extents[0], each = count / outer;
   int64_t lines = std::max<int64_t>(piece_entries / each, 1);
   if (op.nest.extents.size() == 1) lines = piece_entries;
@@ -445,8 +463,40 @@ void run(const Pointwise& op, void* out, const void* const* inputs) {
     std::vector<const void*> from(op.inputs.size());
     for (size_t i = 0; i < from.size(); ++i)
       from[i] = static_cast<const char*>(inputs[i]) + moved(i + 1, op.inputs[i]);
-    run_whole(some, static_cast<char*>(out) + moved(0, op.output), from.data());
+    run_whole(some, static_cast<char*>(out) + moved(0, op.output), from.data(), tables);
   });
+}
+
+const std::vector<uint16_t>& all_bf16() {
+  static const std::vector<uint16_t> all = [] {
+    std::vector<uint16_t> made(table_size);
+    std::iota(made.begin(), made.end(), uint16_t{0});
+    return made;
+  }();
+  return all;
+}
+
+void run_looked_up(const LookUps& op, void* out, const void* const* inputs) {
+  Tables tables(op.inputs.size());
+  std::vector<const void*> from;
+  for (size_t k = 0; k < op.inputs.size(); ++k) {
+    from.push_back(inputs[op.inputs[k].from]);
+    if (op.inputs[k].part.steps.empty()) continue;
+    tables[k].resize(table_size);
+    const void* const all[] = {all_bf16().data()};
+    run_in_pieces(op.inputs[k].part, tables[k].data(), all, {});
+  }
+  run_in_pieces(op.rest, out, from.data(), tables);
+}
+
+}  // namespace
+
+void run(const Pointwise& op, void* out, const void* const* inputs) {
+  constexpr int64_t least_looked_up = 8 * table_size;
+  if (op.nest.count() >= least_looked_up)
+    if (const std::optional<LookUps> found = look_ups(op))
+      return run_looked_up(*found, out, inputs);
+  run_in_pieces(op, out, inputs, {});
 }
 
 }  // namespace shardproof::cpu

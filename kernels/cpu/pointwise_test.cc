@@ -8,7 +8,10 @@
 #include <random>
 
 #include "kernels/bf16.h"
+#include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels.h"
+#include "kernels/cpu/look_ups.h"
+#include "kernels/number.h"
 
 namespace shardproof::cpu {
 namespace {
@@ -206,6 +209,83 @@ TEST(Pointwise, ChainsOfAnyShapeAreComputedEntryByEntry) {
       }
     });
   }
+}
+
+/// The same steps for another number of entries.
+Pointwise part_of(const Pointwise& op, int64_t entries) {
+  Pointwise part = op;
+  part.nest.extents = {entries};
+  return part;
+}
+
+// Red if a table has other bits than the steps that it replaces, is another input's, or is read at
+// the place of another entry. What is too short for tables is computed step by step.
+TEST(Pointwise, LookUpsHaveTheBitsOfTheirSteps) {
+  constexpr int64_t entries = 9 * table_size + 5, short_ones = 4096;
+  std::mt19937 rng(4);
+  int looked_up = 0;
+  for (int round = 0; round < 400; ++round) {
+    limit_isa(
+        std::array{Isa::amx, Isa::v3, Isa::v2, Isa::baseline}[static_cast<size_t>(round) % 4]);
+    Pointwise op = random_chain(rng);
+    if (round % 3 == 0) op.inputs.assign(op.inputs.size(), Element::bf16);
+    op.nest.extents = {entries};
+    for (size_t k = 0; k < op.nest.strides.size(); ++k)
+      op.nest.strides[k] = {k == 0 ? 1 : static_cast<int64_t>(rng() % 4 != 0)};
+    const std::optional<LookUps> found = look_ups(op);
+    looked_up += found.has_value();
+    if (!found) continue;
+    std::vector<std::vector<Line>> memory(op.inputs.size());
+    for (size_t k = 0; k < op.inputs.size(); ++k) {
+      memory[k].resize(entries * 4 / sizeof(Line) + 1);
+      for (int64_t i = 0; i < entries; ++i)
+        if (op.inputs[k] == Element::bf16)
+          reinterpret_cast<uint16_t*>(memory[k].data())[i] = static_cast<uint16_t>(rng());
+        else
+          reinterpret_cast<float*>(memory[k].data())[i] = static_cast<float>(rng() % 999) / 64;
+    }
+    const auto size = static_cast<int64_t>(size_of(op.output));
+    std::vector<std::byte> whole(static_cast<size_t>(entries * size)), parts(whole);
+    const auto run_from = [&](int64_t first, int64_t count, std::vector<std::byte>& out) {
+      std::vector<const void*> from;
+      for (size_t k = 0; k < op.inputs.size(); ++k)
+        from.push_back(reinterpret_cast<const std::byte*>(memory[k].data()) +
+                       first * op.nest.strides[k + 1][0] *
+                           static_cast<int64_t>(size_of(op.inputs[k])));
+      run(part_of(op, count), out.data() + first * size, from.data());
+    };
+    run_from(0, entries, whole);
+    for (int64_t first = 0; first < entries; first += short_ones)
+      run_from(first, std::min(short_ones, entries - first), parts);
+    int64_t different = 0;
+    for (int64_t i = 0; i < entries; ++i) {
+      const bool nan = std::isnan(number_at(op.output, whole.data(), i)) &&
+                       std::isnan(number_at(op.output, parts.data(), i));
+      different += !nan && std::memcmp(whole.data() + i * size, parts.data() + i * size,
+                                       static_cast<size_t>(size)) != 0;
+    }
+    EXPECT_EQ(different, 0) << "chain " << round;
+  }
+  EXPECT_GT(looked_up, 10);
+  limit_isa(Isa::amx);
+}
+
+// Red if a table has the quotients of numbers that no entry is.
+TEST(Pointwise, LookUpsDivideNoIntegers) {
+  using enum PointwiseFn;
+  Pointwise op;
+  op.inputs = {Element::bf16};
+  op.steps = {{to_integer, true, {0}, 0, {}},   {constant, false, {}, 60, {}},
+              {floordiv, false, {2, 1}, 0, {}}, {to_real, true, {3}, 0, {}},
+              {mul, true, {4, 4}, 0, {}},       {tanh, true, {4}, 0, {}},
+              {exp, true, {6}, 0, {}},          {add, true, {5, 7}, 0, {}}};
+  op.nest.extents = {8 * table_size};
+  op.nest.strides = {{1}, {1}};
+  const std::vector<uint16_t> x(8 * table_size, f32_to_bf16(4));
+  std::vector<float> out(x.size());
+  const void* inputs[] = {x.data()};
+  run(op, out.data(), inputs);
+  EXPECT_FLOAT_EQ(out.back(), 225 + std::exp(1.0f));
 }
 
 // Red if a rounding has no case for the NaNs of an f32, whose bits it would carry into the sign.

@@ -233,6 +233,18 @@ void load_rows_f32(float* to, const float* from, const PackedRows& rows) {
 void load_rows_bf16(float* to, const uint16_t* from, const PackedRows& rows) {
   move_rows(to, rows.n, from, rows.stride, rows.count, rows.n);
 }
+void look_up_rows(float* to, const float* table, const uint16_t* from, const PackedRows& rows) {
+  for (int64_t r = 0; r < rows.count; ++r) {
+    float* into = to + r * rows.n;
+    const uint16_t* row = from + r * rows.stride;
+    for_each_vector(rows.n, [=](auto d, int64_t i) HWY_ATTR {
+      const hn::RebindToSigned<decltype(d)> whole;
+      const hn::Rebind<uint16_t, decltype(d)> narrow;
+      const auto at = hn::PromoteTo(whole, hn::LoadU(narrow, row + i));
+      hn::StoreU(hn::GatherIndex(d, table, at), d, into + i);
+    });
+  }
+}
 void store_rows_f32(float* to, const float* from, const PackedRows& rows) {
   move_rows(to, rows.stride, from, rows.n, rows.count, rows.n);
 }
@@ -240,8 +252,8 @@ void store_rows_bf16(uint16_t* to, const float* from, const PackedRows& rows) {
   move_rows(to, rows.stride, from, rows.n, rows.count, rows.n);
 }
 
-[[maybe_unused]] const VectorSteps steps{step, load_rows_f32, load_rows_bf16, store_rows_f32,
-                                         store_rows_bf16};
+[[maybe_unused]] const VectorSteps steps{step,         load_rows_f32,  load_rows_bf16,
+                                         look_up_rows, store_rows_f32, store_rows_bf16};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace shardproof::cpu

@@ -26,6 +26,8 @@ struct VectorSteps {
   /// Packs rows of n entries, `stride` apart, and unpacks them.
   void (*load_rows_f32)(float* to, const float* from, const PackedRows& rows);
   void (*load_rows_bf16)(float* to, const uint16_t* from, const PackedRows& rows);
+  /// Packs table[bits] for the entries of rows.
+  void (*look_up_rows)(float* to, const float* table, const uint16_t* from, const PackedRows& rows);
   void (*store_rows_f32)(float* to, const float* from, const PackedRows& rows);
   void (*store_rows_bf16)(uint16_t* to, const float* from, const PackedRows& rows);
 };
