@@ -84,8 +84,8 @@ struct Workspace {
   }
 
  private:
-  /// oneDNN's products of dense bf16 operands are up to three times as fast; few rows do not repay
-  /// the copy.
+  /// oneDNN's AMX products of dense operands are up to three times as fast; few rows would hardly
+  /// use the copy.
   static bool is_packed(const AttentionShape& op, const HeadStrides& strides) {
     constexpr int64_t least_rows = 32;
     return strides.position != op.width && op.rows() >= least_rows;
@@ -160,9 +160,8 @@ class Problem {
   /// Copies the rows' vectors of an operand to contiguous memory.
   void gather(std::byte* to, const void* from, const HeadStrides& strides,
               const Stretch& rows) const {
-    for (int64_t row = rows.first; row < rows.last; ++row, to += bytes(op_.width))
-      std::memcpy(to, static_cast<const std::byte*>(from) + bytes(of_row(strides, row)),
-                  static_cast<size_t>(bytes(op_.width)));
+    copy_vectors(to, static_cast<const std::byte*>(from), rows.count(),
+                 [&](int64_t i) { return of_row(strides, rows.first + i); });
   }
   void gather_queries(const Stretch& rows) const { gather(in_.q, q_, op_.q, rows); }
 
@@ -249,12 +248,17 @@ class Problem {
   }
   /// This head's key vectors of an operand: copied to `packed`, or in place.
   Vectors of_head(std::byte* packed, const std::byte* operand, const HeadStrides& strides) const {
-    const std::byte* first = operand + bytes(offset(strides));
-    if (!packed) return {first, strides.position};
-    for (int64_t key = 0; key < op_.keys; ++key)
-      std::memcpy(packed + bytes(key * op_.width), first + bytes(key * strides.position),
-                  static_cast<size_t>(bytes(op_.width)));
+    if (!packed) return {operand + bytes(offset(strides)), strides.position};
+    copy_vectors(packed, operand, op_.keys,
+                 [&](int64_t key) { return offset(strides) + key * strides.position; });
     return {packed, op_.width};
+  }
+  /// One after the other; at(i): the first entry of vector i.
+  template <class At>
+  void copy_vectors(std::byte* to, const std::byte* from, int64_t count, At at) const {
+    for (int64_t i = 0; i < count; ++i)
+      std::memcpy(to + bytes(i * op_.width), from + bytes(at(i)),
+                  static_cast<size_t>(bytes(op_.width)));
   }
   const uint8_t* mask_row(int64_t row) const {
     return mask_ + along(op_.mask.batch) + row / op_.group * op_.mask.query +

@@ -194,8 +194,9 @@ Part part(Element element, const void* x, const MatrixStrides& strides, const Ra
   return {made, rows ? MatrixStrides{length, 1} : MatrixStrides{1, length}};
 }
 
-/// By oneDNN from bf16 in memory, without conversion. oneDNN reads and writes c once for each block
-/// of terms: of a large f32 result, a block that stays in the L2 cache is made, then copied.
+/// By oneDNN from bf16 in memory, without conversion. A large f32 result is made in blocks that
+/// stay in the L2 cache, each then copied: that took half to four fifths of the time of writing
+/// into it.
 bool of_bf16(const Matmul& op, void* c, const void* a, const void* b, bool adds) {
   const auto [to, left, right] = op.elements;
   if (left != Element::bf16 || right != left || op.m * op.n * op.k <= least_of_library)
