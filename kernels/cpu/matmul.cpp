@@ -77,24 +77,26 @@ struct Piece {
 /// How many parts the rows and the columns of each product are cut into, so that threads share
 /// them. That depends on the sizes alone. A part is large enough that packing its operands again
 /// costs little: oneDNN's products of bf16 are fastest if parts are nearly square or, where a is
-/// transposed, have whole rows of c.
+/// transposed, have whole rows of c. A small product of f32 is cut finer, into at most four parts:
+/// a step of a Llama of 10 M parameters took 18 % less time on two threads, and 6 % more on one.
 struct Grid {
   int64_t rows = 1, columns = 1;
 };
 
 Grid grid_of(const Matmul& op) {
-  constexpr int64_t least_work = int64_t{1} << 25, most_pieces = 16;
   const int64_t products = std::max<int64_t>(op.batch.count(), 1);
-  const int64_t by_work = products * op.m * op.n * op.k / least_work;
-  const int64_t pieces = std::max<int64_t>(std::min(by_work, most_pieces) / products, 1);
+  const int64_t work = products * op.m * op.n * op.k;
+  const bool small = op.elements[1] == Element::f32 && work <= int64_t{1} << 26;
+  const int64_t most = small ? std::min<int64_t>(work >> 23, 4) : std::min<int64_t>(work >> 25, 16);
+  const int64_t pieces = std::max<int64_t>(most / products, 1);
   const auto parts = [](int64_t extent, int64_t least, int64_t most) {
     return std::max<int64_t>(std::min(extent / least, most), 1);
   };
   if (!by_rows(op.a, op.k)) {
-    constexpr int64_t least = 256;
+    const int64_t least = small ? 128 : 256;
     return op.n >= op.m ? Grid{1, parts(op.n, least, pieces)} : Grid{parts(op.m, least, pieces), 1};
   }
-  constexpr int64_t least = 384;
+  const int64_t least = small ? 128 : 384;
   const auto side = std::sqrt(static_cast<double>(op.m * op.n) / static_cast<double>(pieces));
   const int64_t rows =
       parts(op.m, least, std::llround(static_cast<double>(op.m) / std::max(side, 1.0)));
