@@ -178,11 +178,15 @@ void note_sides(const Site& site, ir::BinaryFn fn, const Tensor& a, const Tensor
                 const Tensor& result) {
   if (!sides() || !has_sides(fn)) return;
   const bool chooses = fn == ir::BinaryFn::maximum || fn == ir::BinaryFn::minimum;
-  for (size_t i = 0; i < result.data.size(); ++i)
-    if (!chooses)
-      sides()->note(site.instr, result.data[i] != 0);
-    else if (a.data[i] != b.data[i])
-      sides()->note(site.instr, result.data[i] == a.data[i]);
+  Sides::Taken taken;
+  for (size_t i = 0; i < result.data.size(); ++i) {
+    const bool differ = a.data[i] != b.data[i];
+    if (chooses && !differ) continue;
+    const bool side = chooses ? result.data[i] == a.data[i] : result.data[i] != 0;
+    (side ? taken.holds : taken.fails) = true;
+    taken.operands_differ |= differ;
+  }
+  sides()->note(site.instr, taken);
 }
 
 bool is_exact(Dtype dtype) { return is_integer(dtype) || dtype == Dtype::boolean; }

@@ -14,13 +14,22 @@ Sides::~Sides() { living = before_; }
 
 size_t Sides::taken() const {
   size_t count = 0;
-  for (const auto& [instr, bits] : taken_) count += bits == 3 ? 2 : 1;
+  for (const auto& [instr, taken] : taken_)
+    count += static_cast<size_t>(taken.holds) + static_cast<size_t>(taken.fails);
   return count;
 }
 
 bool Sides::one_is_open() const {
-  return std::any_of(taken_.begin(), taken_.end(),
-                     [](const auto& each) { return each.second != 3; });
+  return std::any_of(taken_.begin(), taken_.end(), [](const auto& each) {
+    return each.second.operands_differ && each.second.holds != each.second.fails;
+  });
+}
+
+void Sides::note(const ir::Instr& instr, const Taken& now) {
+  Taken& all = taken_[&instr];
+  all.holds |= now.holds;
+  all.fails |= now.fails;
+  all.operands_differ |= now.operands_differ;
 }
 
 Sides* sides() { return living; }

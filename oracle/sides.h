@@ -14,12 +14,18 @@ class Sides {
   ~Sides();
   Sides(const Sides&) = delete;
 
+  /// How a condition came out in some entries.
+  struct Taken {
+    bool holds = false, fails = false;
+    bool operands_differ = false;  ///< in some entry; x > x never has another side
+  };
+
   size_t taken() const;      ///< of all conditions together
-  bool one_is_open() const;  ///< some condition has taken one side alone
-  void note(const ir::Instr& instr, bool side) { taken_[&instr] |= side ? 1U : 2U; }
+  bool one_is_open() const;  ///< some condition of operands that differ has taken one side alone
+  void note(const ir::Instr& instr, const Taken& now);
 
  private:
-  std::unordered_map<const ir::Instr*, unsigned> taken_;
+  std::unordered_map<const ir::Instr*, Taken> taken_;
   Sides* before_;
 };
 
