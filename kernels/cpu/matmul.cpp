@@ -76,31 +76,39 @@ struct Piece {
 
 /// How many parts the rows and the columns of each product are cut into, so that threads share
 /// them. That depends on the sizes alone. A part is large enough that packing its operands again
-/// costs little: oneDNN's products of bf16 are fastest if parts are nearly square or, where a is
-/// transposed, have whole rows of c. A small product of f32 is cut finer, into at most four parts:
-/// a step of a Llama of 10 M parameters took 18 % less time on two threads, and 6 % more on one.
+/// costs little. oneDNN's products of bf16 are fastest if parts are nearly square or, where a is
+/// transposed, have whole rows of c. So they are for short sums: the AMX kernel of oneDNN 2.6 takes
+/// no operands with gaps, and is faster than the other one for these alone.
 struct Grid {
   int64_t rows = 1, columns = 1;
 };
 
 Grid grid_of(const Matmul& op) {
+  constexpr int64_t few_terms = 512;
   const int64_t products = std::max<int64_t>(op.batch.count(), 1);
   const int64_t work = products * op.m * op.n * op.k;
-  const bool small = op.elements[1] == Element::f32 && work <= int64_t{1} << 26;
-  const int64_t most = small ? std::min<int64_t>(work >> 23, 4) : std::min<int64_t>(work >> 25, 16);
+  const bool narrow = op.elements[1] == Element::bf16;
+  // In halves, where others would stay whole: a step of a Llama of 10 M parameters took a sixth
+  // less time on two threads, and 2 % more on one.
+  const bool halved = !narrow && work <= int64_t{1} << 26;
+  const int64_t most =
+      halved ? std::min<int64_t>(work >> 23, 2) : std::min<int64_t>(work >> 25, 16);
   const int64_t pieces = std::max<int64_t>(most / products, 1);
   const auto parts = [](int64_t extent, int64_t least, int64_t most) {
     return std::max<int64_t>(std::min(extent / least, most), 1);
   };
+  const auto rows_first = [&](int64_t rows, int64_t least_columns) {
+    return Grid{rows, parts(op.n, least_columns, pieces / rows)};
+  };
   if (!by_rows(op.a, op.k)) {
-    const int64_t least = small ? 128 : 256;
+    const int64_t least = halved ? 128 : 256;
     return op.n >= op.m ? Grid{1, parts(op.n, least, pieces)} : Grid{parts(op.m, least, pieces), 1};
   }
-  const int64_t least = small ? 128 : 384;
+  const int64_t least = halved ? 128 : 384;
+  if (narrow && op.k <= few_terms) return rows_first(parts(op.m, 128, pieces), least);
   const auto side = std::sqrt(static_cast<double>(op.m * op.n) / static_cast<double>(pieces));
-  const int64_t rows =
-      parts(op.m, least, std::llround(static_cast<double>(op.m) / std::max(side, 1.0)));
-  return {rows, parts(op.n, least, pieces / rows)};
+  const auto of_square = std::llround(static_cast<double>(op.m) / std::max(side, 1.0));
+  return rows_first(parts(op.m, least, of_square), least);
 }
 
 std::vector<Piece> pieces_of(const Matmul& op) {
@@ -196,9 +204,9 @@ Part part(Element element, const void* x, const MatrixStrides& strides, const Ra
   return {made, rows ? MatrixStrides{length, 1} : MatrixStrides{1, length}};
 }
 
-/// By oneDNN from bf16 in memory, without conversion. A large f32 result is made in blocks that
-/// stay in the L2 cache, each then copied: that took half to four fifths of the time of writing
-/// into it.
+/// By oneDNN from bf16 in memory, without conversion. A large f32 result, or some columns of one,
+/// is made in blocks that stay in the L2 cache, each then copied: that took half to four fifths of
+/// the time of writing into it.
 bool of_bf16(const Matmul& op, void* c, const void* a, const void* b, bool adds) {
   const auto [to, left, right] = op.elements;
   if (left != Element::bf16 || right != left || op.m * op.n * op.k <= least_of_library)
@@ -206,7 +214,8 @@ bool of_bf16(const Matmul& op, void* c, const void* a, const void* b, bool adds)
   const auto *const from_a = static_cast<const uint16_t*>(a), *const from_b =
                                                                   static_cast<const uint16_t*>(b);
   constexpr int64_t rows = 256, columns = 1024;
-  if (to == Element::bf16 || adds || op.m * op.n <= rows * columns)
+  const bool dense = op.c.row == op.n;
+  if (to == Element::bf16 || adds || (dense && op.m * op.n <= rows * columns))
     return onednn_product(op.m, op.n, op.k, {from_a, op.a}, {from_b, op.b}, c, op.c.row,
                           to == Element::bf16, adds);
   float* const block = with_room(scratch().c, rows * columns);

@@ -99,11 +99,19 @@ TEST(Matmul, EveryMixtureAndOrder) {
 }
 
 TEST(Matmul, BlocksOfEveryDim) {
-  for (const Case& sizes : {Case{530, 20, 20}, Case{20, 530, 20}, Case{20, 20, 2100},
-                            Case{515, 513, 1025}, Case{300, 1100, 40}, Case{900, 910, 200}})
+  for (const Case& sizes :
+       {Case{530, 20, 20}, Case{20, 530, 20}, Case{20, 20, 2100}, Case{515, 513, 1025},
+        Case{300, 1100, 40}, Case{900, 910, 200}, Case{260, 1600, 512}, Case{900, 910, 600}})
     for (int orders : {1, 3, 4, 7})
       for (Element c : {Element::f32, Element::bf16})
         expect_product(sizes, {c, Element::bf16, Element::bf16}, orders);
+}
+
+TEST(Matmul, HalvesOfF32) {
+  for (const Case& sizes :
+       {Case{300, 310, 200}, Case{600, 130, 250}, Case{130, 600, 250}, Case{130, 140, 500, 2}})
+    for (int orders = 0; orders < 8; ++orders)
+      expect_product(sizes, {Element::f32, Element::f32, Element::f32}, orders);
 }
 
 TEST(Matmul, NothingSummedIsZero) {
