@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <new>
 
 namespace shardproof {
 
@@ -11,11 +10,8 @@ namespace shardproof {
 class Buffer {
  public:
   Buffer() = default;
-  /// Host memory.
-  explicit Buffer(size_t bytes)
-      : bytes_(bytes),
-        data_(static_cast<std::byte*>(::operator new(bytes + 64, alignment)),
-              [](std::byte* data) { ::operator delete(data, alignment); }) {}
+  /// Host memory; that of a large buffer is in large pages, where the system has them.
+  explicit Buffer(size_t bytes);
   /// Memory that a device allocated, and the function to free it.
   Buffer(size_t bytes, std::byte* data, std::function<void(std::byte*)> free)
       : bytes_(bytes), data_(data, std::move(free)) {}
@@ -23,7 +19,6 @@ class Buffer {
   size_t bytes() const { return bytes_; }
 
  private:
-  static constexpr std::align_val_t alignment{64};
   size_t bytes_ = 0;
   std::unique_ptr<std::byte, std::function<void(std::byte*)>> data_;
 };
