@@ -160,9 +160,10 @@ TEST_F(Threads, ProductsHaveTheSameBits) {
                 {{batch}, {{m * n}, {0}, {k * n}}},
                 {element, element, element}};
       const auto a = drawn(element, m * k, 1), b = drawn(element, batch * k * n, 2);
+      const auto entries = static_cast<size_t>(batch * m * n);
       expect_same_bits(
           [&] {
-            std::vector<std::byte> c(static_cast<size_t>(batch * m * n) * size_of(element));
+            std::vector<std::byte> c(entries * size_of(element));
             const void* inputs[] = {a.data(), b.data()};
             cpu::run(op, c.data(), inputs);
             expect_last_rows(op, c, a, b);
