@@ -77,8 +77,8 @@ struct Piece {
 /// How many parts the rows and the columns of each product are cut into, so that threads share
 /// them. That depends on the sizes alone. A part is large enough that packing its operands again
 /// costs little. oneDNN's products of bf16 are fastest if parts are nearly square or, where a is
-/// transposed, have whole rows of c. So they are for short sums: the AMX kernel of oneDNN 2.6 takes
-/// no operands with gaps, and is faster than the other one for these alone.
+/// transposed or the sums are short, have whole rows of c: for short sums oneDNN 2.6 has a faster
+/// AMX kernel, which takes no operands with gaps.
 struct Grid {
   int64_t rows = 1, columns = 1;
 };
