@@ -178,7 +178,7 @@ void note_sides(const Site& site, ir::BinaryFn fn, const Tensor& a, const Tensor
                 const Tensor& result) {
   if (!sides() || !has_sides(fn)) return;
   const bool chooses = fn == ir::BinaryFn::maximum || fn == ir::BinaryFn::minimum;
-  Sides::Taken taken;
+  Sides::Taken& taken = sides()->of(site.instr);
   for (size_t i = 0; i < result.data.size(); ++i) {
     const bool differ = a.data[i] != b.data[i];
     if (chooses && !differ) continue;
@@ -186,7 +186,6 @@ void note_sides(const Site& site, ir::BinaryFn fn, const Tensor& a, const Tensor
     (side ? taken.holds : taken.fails) = true;
     taken.operands_differ |= differ;
   }
-  sides()->note(site.instr, taken);
 }
 
 bool is_exact(Dtype dtype) { return is_integer(dtype) || dtype == Dtype::boolean; }

@@ -25,13 +25,6 @@ bool Sides::one_is_open() const {
   });
 }
 
-void Sides::note(const ir::Instr& instr, const Taken& now) {
-  Taken& all = taken_[&instr];
-  all.holds |= now.holds;
-  all.fails |= now.fails;
-  all.operands_differ |= now.operands_differ;
-}
-
 Sides* sides() { return living; }
 
 }  // namespace shardproof::oracle

@@ -14,7 +14,7 @@ class Sides {
   ~Sides();
   Sides(const Sides&) = delete;
 
-  /// How a condition came out in some entries.
+  /// How a condition came out, in any entry so far.
   struct Taken {
     bool holds = false, fails = false;
     bool operands_differ = false;  ///< in some entry; x > x never has another side
@@ -22,7 +22,7 @@ class Sides {
 
   size_t taken() const;      ///< of all conditions together
   bool one_is_open() const;  ///< some condition of operands that differ has taken one side alone
-  void note(const ir::Instr& instr, const Taken& now);
+  Taken& of(const ir::Instr& instr) { return taken_[&instr]; }
 
  private:
   std::unordered_map<const ir::Instr*, Taken> taken_;

@@ -87,28 +87,24 @@ Grid grid_of(const Matmul& op) {
   constexpr int64_t few_terms = 512;
   const int64_t products = std::max<int64_t>(op.batch.count(), 1);
   const int64_t work = products * op.m * op.n * op.k;
-  const bool narrow = op.elements[1] == Element::bf16;
+  const bool narrow = op.elements[1] == Element::bf16, transposed = !by_rows(op.a, op.k);
   // In halves, where others would stay whole: a step of a Llama of 10 M parameters took a sixth
-  // less time on two threads, and 2 % more on one.
+  // less time on two threads, and as much on one.
   const bool halved = !narrow && work <= int64_t{1} << 26;
-  const int64_t most =
+  const int64_t of_all =
       halved ? std::min<int64_t>(work >> 23, 2) : std::min<int64_t>(work >> 25, 16);
-  const int64_t pieces = std::max<int64_t>(most / products, 1);
-  const auto parts = [](int64_t extent, int64_t least, int64_t most) {
-    return std::max<int64_t>(std::min(extent / least, most), 1);
+  const int64_t pieces = std::max<int64_t>(of_all / products, 1);
+  const int64_t least = halved ? 128 : transposed ? 256 : 384;
+  const auto parts = [](int64_t extent, int64_t least_side, int64_t most) {
+    return std::max<int64_t>(std::min(extent / least_side, most), 1);
   };
-  const auto rows_first = [&](int64_t rows, int64_t least_columns) {
-    return Grid{rows, parts(op.n, least_columns, pieces / rows)};
-  };
-  if (!by_rows(op.a, op.k)) {
-    const int64_t least = halved ? 128 : 256;
+  if (transposed)
     return op.n >= op.m ? Grid{1, parts(op.n, least, pieces)} : Grid{parts(op.m, least, pieces), 1};
-  }
-  const int64_t least = halved ? 128 : 384;
-  if (narrow && op.k <= few_terms) return rows_first(parts(op.m, 128, pieces), least);
   const auto side = std::sqrt(static_cast<double>(op.m * op.n) / static_cast<double>(pieces));
   const auto of_square = std::llround(static_cast<double>(op.m) / std::max(side, 1.0));
-  return rows_first(parts(op.m, least, of_square), least);
+  const int64_t rows =
+      narrow && op.k <= few_terms ? parts(op.m, 128, pieces) : parts(op.m, least, of_square);
+  return {rows, parts(op.n, least, pieces / rows)};
 }
 
 std::vector<Piece> pieces_of(const Matmul& op) {
