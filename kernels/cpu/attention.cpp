@@ -76,11 +76,11 @@ struct Workspace {
   }
   const void* weights_as_operand() const { return operand(weights, narrow_weights); }
   const void* pulled_as_operand() const { return operand(pulled, narrow_pulled); }
-  void clear_weights(int64_t first, int64_t last) const {
-    clear(weights, narrow_weights, first, last);
-  }
   void clear_pulled(int64_t first, int64_t last) const {
-    clear(pulled, narrow_pulled, first, last);
+    if (narrow_pulled)
+      std::fill(narrow_pulled + first, narrow_pulled + last, uint16_t{0});
+    else
+      std::fill(pulled + first, pulled + last, 0.0f);
   }
 
  private:
@@ -88,16 +88,10 @@ struct Workspace {
   /// use the copy.
   static bool is_packed(const AttentionShape& op, const HeadStrides& strides) {
     constexpr int64_t least_rows = 32;
-    return strides.position != op.width && op.rows() >= least_rows;
+    return op.element == Element::bf16 && strides.position != op.width && op.rows() >= least_rows;
   }
   static const void* operand(const float* wide, const uint16_t* narrow) {
     return narrow ? static_cast<const void*>(narrow) : wide;
-  }
-  static void clear(float* wide, uint16_t* narrow, int64_t first, int64_t last) {
-    if (narrow)
-      std::fill(narrow + first, narrow + last, uint16_t{0});
-    else
-      std::fill(wide + first, wide + last, 0.0f);
   }
 };
 
@@ -140,9 +134,9 @@ class Problem {
     keys_ = of_head(in_.k, k_, op_.k);
     values_ = of_head(in_.v, v_, op_.v);
     begin();
-    for (size_t tile = 0; tile < seen_.size(); ++tile) {
+    for (size_t tile = 0; tile < tiles_.size(); ++tile) {
       const int64_t first = static_cast<int64_t>(tile) * most_rows;
-      each(Stretch{first, std::min(first + most_rows, op_.rows())}, seen_[tile]);
+      each(Stretch{first, std::min(first + most_rows, op_.rows())}, tiles_[tile]);
     }
     end();
   }
@@ -165,25 +159,19 @@ class Problem {
   }
   void gather_queries(const Stretch& rows) const { gather(in_.q, q_, op_.q, rows); }
 
-  /// Which of these keys the row may see, for AttentionRows::weigh. `none`: no key at all.
-  struct Allowed {
-    int64_t count = 0;  ///< keys from this one on are masked
-    const uint8_t* mask = nullptr;
-    bool none = false;
+  /// The keys that a row sees, counted from the tile's first: those that `mask` has, or all of
+  /// them. `none`: it sees no key, so it has the same weight for each, and no gradient.
+  struct RowKeys {
+    RowSpan span;
+    const uint8_t* mask;
+    bool none;
   };
-  Allowed allowed(int64_t row, const Stretch& seen) const {
-    if (op_.mask_kind == MaskKind::causal) {
-      const int64_t count = std::min(seen.last, row / op_.group + 1) - seen.first;
-      return {count, nullptr, false};
-    }
-    const uint8_t* own = mask_row(row) + seen.first * op_.mask.key;
-    const int64_t count = seen.count();
-    if (op_.mask.key != 1) {
-      for (int64_t i = 0; i < count; ++i) in_.allowed[i] = own[i * op_.mask.key];
-      own = in_.allowed;
-    }
-    const bool none = std::all_of(own, own + count, [](uint8_t each) { return each == 0; });
-    return {count, own, none};
+  RowKeys keys_of(int64_t row, const Stretch& seen) const {
+    const Seen& own = rows_[static_cast<size_t>(row)];
+    const Stretch keys = weighed_of(own);
+    return {{keys.first - seen.first, keys.last - seen.first, seen.count()},
+            own.all ? nullptr : mask_of(row, keys),
+            own.keys.count() == 0};
   }
 
   /// rows x keys: products of row vectors and key vectors.
@@ -264,22 +252,31 @@ class Problem {
     return mask_ + along(op_.mask.batch) + row / op_.group * op_.mask.query +
            row % op_.group * op_.mask.group;
   }
+  /// The mask of these keys, one after the other.
+  const uint8_t* mask_of(int64_t row, const Stretch& keys) const {
+    const uint8_t* own = mask_row(row) + keys.first * op_.mask.key;
+    if (op_.mask.key == 1) return own;
+    for (int64_t i = 0; i < keys.count(); ++i) in_.allowed[i] = own[i * op_.mask.key];
+    return in_.allowed;
+  }
 
-  /// Finds the keys that each tile of rows sees: all keys if a row sees none.
+  /// Finds the keys that each row sees, and each tile of rows: all keys if one of its rows sees
+  /// none.
   void look_at_mask() {
     const int64_t at = along(op_.mask.batch);
     if (at == mask_at_) return;
     mask_at_ = at;
-    seen_.clear();
+    rows_.clear(), tiles_.clear();
+    const bool by_group = op_.mask_kind != MaskKind::causal && op_.mask.group != 0;
+    for (int64_t row = 0; row < op_.rows(); ++row)
+      rows_.push_back(by_group || row % op_.group == 0 ? seen_by(row) : rows_.back());
     for (int64_t first = 0; first < op_.rows(); first += most_rows) {
       Stretch seen{op_.keys, 0};
       for (int64_t row = first; row < std::min(first + most_rows, op_.rows()); ++row) {
-        const Stretch own = seen_by(row);
-        seen = own.count() > 0
-                   ? Stretch{std::min(seen.first, own.first), std::max(seen.last, own.last)}
-                   : Stretch{0, op_.keys};
+        const Stretch own = weighed_of(rows_[static_cast<size_t>(row)]);
+        seen = {std::min(seen.first, own.first), std::max(seen.last, own.last)};
       }
-      seen_.push_back(in_whole_blocks(seen));
+      tiles_.push_back(in_whole_blocks(seen));
     }
   }
   /// Few distinct counts: the library prepares a product for each, and keeps it.
@@ -288,22 +285,40 @@ class Problem {
     return {seen.first / block * block,
             std::min((seen.last + block - 1) / block * block, op_.keys)};
   }
-  static bool none_of_eight(const uint8_t* at) {
-    uint64_t bytes;
-    std::memcpy(&bytes, at, sizeof bytes);
-    return bytes == 0;
+
+  /// From the first to the last key that a row sees; `all`: each of them is seen.
+  struct Seen {
+    Stretch keys;
+    bool all = true;
+  };
+  Stretch weighed_of(const Seen& row) const {
+    return row.keys.count() > 0 ? row.keys : Stretch{0, op_.keys};
   }
-  Stretch seen_by(int64_t row) const {
-    if (op_.mask_kind == MaskKind::causal) return {0, std::min(op_.keys, row / op_.group + 1)};
+  Seen seen_by(int64_t row) const {
+    if (op_.mask_kind == MaskKind::causal) return {{0, std::min(op_.keys, row / op_.group + 1)}};
     const uint8_t* own = mask_row(row);
     const int64_t stride = op_.mask.key;
     Stretch seen{0, op_.keys};
-    const auto skip = [&](int64_t count) { return stride == 1 && seen.count() >= count; };
-    while (skip(8) && none_of_eight(own + seen.first)) seen.first += 8;
-    while (skip(8) && none_of_eight(own + seen.last - 8)) seen.last -= 8;
-    while (seen.first < seen.last && !own[seen.first * stride]) ++seen.first;
-    while (seen.first < seen.last && !own[(seen.last - 1) * stride]) --seen.last;
-    return seen;
+    const auto is_seen = [&](int64_t key) { return own[key * stride] != 0; };
+    const auto skips = [&](int64_t first) {
+      return stride == 1 && seen.count() >= word && none_of_word(own + first);
+    };
+    while (skips(seen.first)) seen.first += word;
+    while (skips(seen.last - word)) seen.last -= word;
+    while (seen.count() > 0 && !is_seen(seen.first)) ++seen.first;
+    while (seen.count() > 0 && !is_seen(seen.last - 1)) --seen.last;
+    bool all = seen.count() > 0;
+    if (stride == 1)
+      all = all && !std::memchr(own + seen.first, 0, static_cast<size_t>(seen.count()));
+    else
+      for (int64_t key = seen.first; key < seen.last; ++key) all = all && is_seen(key);
+    return {seen, all};
+  }
+  static constexpr int64_t word = 32;
+  static bool none_of_word(const uint8_t* at) {
+    uint64_t parts[word / 8];
+    std::memcpy(parts, at, sizeof parts);
+    return (parts[0] | parts[1] | parts[2] | parts[3]) == 0;
   }
 
   const AttentionShape& op_;
@@ -314,7 +329,8 @@ class Problem {
   const float scale_;
   int64_t index_[3] = {};
   int64_t mask_at_ = -1;
-  std::vector<Stretch> seen_;  ///< by tile of rows
+  std::vector<Seen> rows_;
+  std::vector<Stretch> tiles_;  ///< the keys that each tile of rows sees
 };
 
 int64_t threads_of(const AttentionShape& op, int at_once) {
@@ -345,15 +361,13 @@ void attend(const Attention& op, void* const* outputs, Problem& problem, const W
   problem.for_each(
       batch, [] {},
       [&](const Stretch& queries, const Stretch& seen) {
-        const int64_t n = seen.count();
         problem.gather_queries(queries);
         problem.products_of_keys(in.weights, in.q, problem.keys(), queries, seen);
         for (int64_t row = queries.first; row < queries.last; ++row) {
-          const int64_t first = (row - queries.first) * n;
-          const auto allowed = problem.allowed(row, seen);
-          const RowStats row_stats = rows.weigh(in.weights + first, allowed.count, problem.scale(),
-                                                allowed.mask, in.weights_as_bf16(first));
-          in.clear_weights(first + allowed.count, first + n);
+          const int64_t at = (row - queries.first) * seen.count();
+          const auto keys = problem.keys_of(row, seen);
+          const RowStats row_stats = rows.weigh(in.weights + at, keys.span, problem.scale(),
+                                                keys.mask, in.weights_as_bf16(at));
           float* const kept = static_cast<float*>(outputs[1]) + problem.stats_of_row(row);
           kept[0] = row_stats.largest, kept[1] = row_stats.sum;
         }
@@ -380,22 +394,19 @@ void attend_backwards(const AttentionGrad& op, void* const* outputs, const void*
         std::fill(in.g_v, in.g_v + op.keys * op.width, 0.0f);
       },
       [&](const Stretch& queries, const Stretch& seen) {
-        const int64_t n = seen.count();
         problem.gather_queries(queries);
         problem.gather(in.g, g, op.g, queries);
         problem.products_of_keys(in.weights, in.q, problem.keys(), queries, seen);
         problem.products_of_keys(in.pulled, in.g, problem.values(), queries, seen);
         for (int64_t row = queries.first; row < queries.last; ++row) {
-          const int64_t first = (row - queries.first) * n;
-          float *const weights = in.weights + first, *const pulled = in.pulled + first;
-          const auto allowed = problem.allowed(row, seen);
+          const int64_t at = (row - queries.first) * seen.count();
+          float *const weights = in.weights + at, *const pulled = in.pulled + at;
+          const auto keys = problem.keys_of(row, seen);
           const RowStats row_stats =
-              rows.weigh(weights, allowed.count, problem.scale(), allowed.mask, nullptr);
-          rows.pull(weights, pulled, allowed.count, row_stats.sum, problem.scale(),
-                    in.weights_as_bf16(first), in.pulled_as_bf16(first));
-          in.clear_weights(first + allowed.count, first + n);
-          // A masked logit has no gradient, even if all logits of its row are masked.
-          in.clear_pulled(first + (allowed.none ? 0 : allowed.count), first + n);
+              rows.weigh(weights, keys.span, problem.scale(), keys.mask, nullptr);
+          rows.pull(weights, pulled, keys.span, row_stats.sum, problem.scale(),
+                    in.weights_as_bf16(at), in.pulled_as_bf16(at));
+          if (keys.none) in.clear_pulled(at, at + seen.count());
         }
         problem.add_to_keys(in.g_v, in.weights_as_operand(), in.g, queries, seen);
         problem.add_to_keys(in.g_k, in.pulled_as_operand(), in.q, queries, seen);

@@ -1,6 +1,8 @@
 // Highway's foreach_target compiles this file once per instruction level, like vector_steps.cpp.
 #include "kernels/cpu/attention_rows.h"
 
+#include <algorithm>
+
 #ifndef SHARDPROOF_HIGHWAY
 namespace shardproof::cpu {
 const AttentionRows* attention_rows(Isa) { return nullptr; }
@@ -32,26 +34,55 @@ void scale_row(float* to, const float* from, int64_t n, float factor) {
   });
 }
 
-/// The weights of logits x * scale; `to` may be x.
+/// The span in whole vectors of every level, as far as there are keys.
+struct Widened {
+  int64_t begin, end;
+  explicit Widened(const RowSpan& span)
+      : begin(span.first / block * block),
+        end(std::min((span.last + block - 1) / block * block, span.keys)) {}
+  int64_t count() const { return end - begin; }
+  static constexpr int64_t block = 16;
+};
+
+template <class To>
+void clear_outside(To* x, const RowSpan& span) {
+  const Widened wide(span);
+  std::fill(x, x + wide.begin, To{0});
+  std::fill(x + wide.end, x + span.keys, To{0});
+}
+
+/// The weights of n logits x * scale; `to` may be x.
 template <class To>
 HWY_INLINE RowStats weighed(const float* x, int64_t n, float scale, To* to) {
   const float most = largest_of(x, n) * scale;
   const float sum = sum_of(n, [=](auto d, int64_t i) HWY_ATTR {
-    const auto logit = hn::Mul(hn::LoadU(d, x + i), hn::Set(d, scale));
-    const auto weight = exp_of_negative(d, hn::Sub(logit, hn::Set(d, most)));
+    const auto off = hn::MulSub(hn::LoadU(d, x + i), hn::Set(d, scale), hn::Set(d, most));
+    const auto weight = exp_of_negative(d, off);
     stored(d, weight, to + i);
     return weight;
   });
   return {most, sum};
 }
 
-RowStats weigh(float* x, int64_t n, float scale, const uint8_t* allowed, uint16_t* narrow) {
+template <class To>
+HWY_INLINE RowStats weigh_span(float* x, const RowSpan& span, float scale, To* to) {
+  const Widened wide(span);
+  constexpr float no_weight = -std::numeric_limits<float>::infinity();
+  std::fill(x + wide.begin, x + span.first, no_weight);
+  std::fill(x + span.last, x + wide.end, no_weight);
+  clear_outside(to, span);
+  return weighed(x + wide.begin, wide.count(), scale, to + wide.begin);
+}
+
+RowStats weigh(float* x, const RowSpan& span, float scale, const uint8_t* allowed,
+               uint16_t* narrow) {
+  float* const own = x + span.first;
   if (allowed)
-    mask_logits(x, n, scale, allowed);
+    mask_logits(own, span.last - span.first, scale, allowed);
   else if (!(scale > 0))  // the largest product does not have the largest logit
-    scale_row(x, x, n, scale);
+    scale_row(own, own, span.last - span.first, scale);
   const float left = allowed || !(scale > 0) ? 1.0f : scale;
-  return narrow ? weighed(x, n, left, narrow) : weighed(x, n, left, x);
+  return narrow ? weigh_span(x, span, left, narrow) : weigh_span(x, span, left, x);
 }
 
 template <class To>
@@ -71,12 +102,22 @@ HWY_INLINE void pulled(float* weights, const float* g, int64_t n, float sum, flo
   });
 }
 
-void pull(float* weights, float* g, int64_t n, float sum, float scale, uint16_t* narrow_weights,
-          uint16_t* narrow_g) {
+template <class To>
+HWY_INLINE void pull_span(float* weights, float* g, const RowSpan& span, float sum, float scale,
+                          To* to_weights, To* to) {
+  const Widened wide(span);
+  if constexpr (!std::is_same_v<To, float>) clear_outside(to_weights, span);
+  clear_outside(to, span);
+  pulled(weights + wide.begin, g + wide.begin, wide.count(), sum, scale, to_weights + wide.begin,
+         to + wide.begin);
+}
+
+void pull(float* weights, float* g, const RowSpan& span, float sum, float scale,
+          uint16_t* narrow_weights, uint16_t* narrow_g) {
   if (narrow_weights)
-    pulled(weights, g, n, sum, scale, narrow_weights, narrow_g);
+    pull_span(weights, g, span, sum, scale, narrow_weights, narrow_g);
   else
-    pulled(weights, g, n, sum, scale, weights, g);
+    pull_span(weights, g, span, sum, scale, weights, g);
 }
 
 [[maybe_unused]] const AttentionRows rows{weigh, pull, scale_row};

@@ -182,32 +182,38 @@ TEST(CpuAttention, IsItsDefinitionAtEveryLevel) {
   limit_isa(Isa::amx);
 }
 
-// Red if a weight is beyond its bound, a logit far below the largest does not weigh 0, the last
-// entries of a row are left out, or a NaN is lost.
+// Red if a weight is beyond its bound, a logit far below the largest does not weigh 0, an entry of
+// the span is left out, one outside counts or keeps its weight, or a NaN is lost.
 TEST(CpuAttention, WeightsAreWithinTwoUlp) {
   std::mt19937 rng(3);
   std::uniform_real_distribution<float> logit(-110, 0), small(-1, 0);
   for (Isa isa : machine_levels()) {
     if (!attention_rows(isa)) continue;
     for (size_t length = 1; length < 3000; length += length < 70 ? 1 : 577) {
-      std::vector<float> logits{0}, weights;
-      while (logits.size() < length) logits.push_back(rng() % 2 ? logit(rng) : small(rng));
-      if (length > 2) logits[1] = -std::numeric_limits<float>::infinity();
-      weights = logits;
-      const RowStats stats = attention_rows(isa)->weigh(
-          weights.data(), static_cast<int64_t>(length), 1.0f, nullptr, nullptr);
+      const size_t first = rng() % 40, last = first + length;
+      std::vector<float> logits(last + rng() % 40, std::nanf(""));
+      for (size_t i = first; i < last; ++i) logits[i] = rng() % 2 ? logit(rng) : small(rng);
+      logits[first] = 0;
+      if (length > 2) logits[first + 1] = -std::numeric_limits<float>::infinity();
+      const auto weighed = [&](std::vector<float>& x) {
+        const auto keys = static_cast<int64_t>(x.size());
+        return attention_rows(isa)->weigh(
+            x.data(), {static_cast<int64_t>(first), static_cast<int64_t>(last), keys}, 1.0f,
+            nullptr, nullptr);
+      };
+      std::vector<float> weights = logits;
+      const RowStats stats = weighed(weights);
       double sum = 0;
-      for (size_t i = 0; i < length; ++i) {
-        const double wanted = logits[i] < -87.3f ? 0 : std::exp(static_cast<double>(logits[i]));
+      for (size_t i = 0; i < logits.size(); ++i) {
+        const bool counts = i >= first && i < last && logits[i] >= -87.3f;
+        const double wanted = counts ? std::exp(static_cast<double>(logits[i])) : 0;
         ASSERT_NEAR(weights[i], wanted, 0x1p-22 * wanted) << name_of(isa) << " of " << logits[i];
         sum += wanted;
       }
       ASSERT_NEAR(stats.sum, sum, 1e-6 * sum);
       weights = logits;
-      weights[length / 2] = std::nanf("");
-      const RowStats spoiled = attention_rows(isa)->weigh(
-          weights.data(), static_cast<int64_t>(length), 1.0f, nullptr, nullptr);
-      ASSERT_TRUE(std::isnan(spoiled.sum)) << name_of(isa) << " " << length;
+      weights[first + length / 2] = std::nanf("");
+      ASSERT_TRUE(std::isnan(weighed(weights).sum)) << name_of(isa) << " " << length;
     }
   }
 }

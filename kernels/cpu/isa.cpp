@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <vector>
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
@@ -92,6 +91,11 @@ Isa machine_isa() { return machine_levels().back(); }
 
 Isa isa() { return std::min(machine_isa(), limit().load(std::memory_order_relaxed)); }
 
-void limit_isa(Isa most) { limit() = most; }
+std::atomic<bool> rounds_to_bf16 = isa() >= Isa::bf16;
+
+void limit_isa(Isa most) {
+  limit() = most;
+  rounds_to_bf16 = isa() >= Isa::bf16;
+}
 
 }  // namespace shardproof::cpu

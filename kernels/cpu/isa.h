@@ -1,6 +1,7 @@
 #pragma once
 // The instruction sets that kernels use. The build targets the oldest processor; the level is
 // chosen at program start.
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -25,5 +26,7 @@ Isa isa();
 /// Limits kernels to this level. Call it before the first kernel runs: oneDNN keeps the level of
 /// its first product.
 void limit_isa(Isa most);
+/// Whether isa() has an instruction that rounds to bf16; for inner loops.
+extern std::atomic<bool> rounds_to_bf16;
 
 }  // namespace shardproof::cpu

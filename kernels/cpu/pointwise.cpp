@@ -26,12 +26,14 @@ int64_t floor_divided(int64_t a, int64_t b, bool& by_zero) {
   return (a % b != 0) && ((a < 0) != (b < 0)) ? q - 1 : q;
 }
 
-/// A step, and the registers of its operands and of its result.
+/// A step, and the registers of its operands and of its result. `logistic`: it is the last of those
+/// of 1 / (1 + exp(-x)), and computes all of them from x.
 struct Instruction {
   const PointwiseStep* step;
   std::array<size_t, 3> from;
   size_t to;
   Rounding rounding;
+  bool logistic = false;
 };
 
 bool is_wide(Element element) { return element == Element::f32 || element == Element::f64; }
@@ -41,7 +43,8 @@ bool is_wide(Element element) { return element == Element::f32 || element == Ele
 /// step is part of it, and the store of a bf16 result rounds.
 class Instructions {
  public:
-  explicit Instructions(const Pointwise& chain) : chain_(chain), inputs_(chain.inputs.size()) {
+  Instructions(const Pointwise& chain, bool has_logistic)
+      : chain_(chain), has_logistic_(has_logistic), inputs_(chain.inputs.size()) {
     count_readers();
     registers_ = inputs_;
     for (size_t k = 0; k < inputs_; ++k) {
@@ -81,6 +84,33 @@ class Instructions {
            gives_real(*step_of(value));
   }
 
+  bool is_one(size_t value) const {
+    return value >= inputs_ && step_of(value)->fn == PointwiseFn::constant &&
+           step_of(value)->value == 1;
+  }
+  /// Whether this step divides 1 by 1 + exp(-x), and nothing else reads the steps before, which are
+  /// the last.
+  bool ends_logistic(const PointwiseStep& step) const {
+    using enum PointwiseFn;
+    if (!has_logistic_ || step.fn != div || !is_one(step.arguments[0]) || all.size() < 3)
+      return false;
+    size_t value = step.arguments[1];
+    int64_t to_come = 1;  // readers
+    const Instruction* before = &all.back();
+    for (const PointwiseFn fn : {add, exp, neg}) {
+      if (is_kept(value) || step_of(value) != before->step || before->step->fn != fn ||
+          readers_[value] != to_come)
+        return false;
+      const std::vector<size_t>& arguments = before->step->arguments;
+      const size_t unit = fn == add && is_one(arguments[0]) ? 0 : 1;
+      if (fn == add && !is_one(arguments[unit])) return false;
+      value = fn == add ? arguments[1 - unit] : arguments[0];
+      to_come = 0;
+      --before;
+    }
+    return true;
+  }
+
   void leave_to_store() {
     if (chain_.steps.empty() || chain_.steps.back().fn != PointwiseFn::round_bf16) return;
     if (all.back().rounding != Rounding::none) {
@@ -104,6 +134,11 @@ class Instructions {
                                        [&](size_t value) { return narrow_nans_[value]; }));
     Instruction made{&step, {}, 0, Rounding::none};
     for (size_t k = 0; k < step.arguments.size(); ++k) made.from[k] = of_[step.arguments[k]];
+    if (ends_logistic(step)) {
+      made.logistic = true;
+      made.from[0] = all[all.size() - 3].from[0];
+      all.resize(all.size() - 3);
+    }
     if (step.fn == PointwiseFn::constant) {
       made.to = registers_++;
       constants.push_back(made);
@@ -124,6 +159,7 @@ class Instructions {
   }
 
   const Pointwise& chain_;
+  const bool has_logistic_;
   size_t inputs_, registers_ = 0;
   std::vector<int64_t> readers_;   ///< by value
   std::vector<bool> narrow_nans_;  ///< by value: its NaNs have no bits below those of a bf16
@@ -144,7 +180,7 @@ class Machine {
         out_(out),
         inputs_(inputs),
         tables_(tables),
-        instructions_(chain),
+        instructions_(chain, std::is_same_v<R, float> && vectors_),
         registers_(instructions_.registers()),
         at_(registers_.size()),
         held_(chain.inputs.size()) {
@@ -300,6 +336,8 @@ class Machine {
       const Block<float>* arguments[3] = {};
       const size_t count = instruction.step->arguments.size();
       if (!vectors_ || count == 0) return false;
+      if (instruction.logistic)
+        return vectors_->logistic(*at_[instruction.from[0]], to, n, instruction.rounding), true;
       for (size_t i = 0; i < count; ++i) arguments[i] = &arg(instruction, i);
       return vectors_->step(*instruction.step, arguments, to, n, instruction.rounding);
     }
@@ -428,11 +466,11 @@ class Machine {
   void* out_;
   const void* const* inputs_;
   const Tables& tables_;
+  const VectorSteps* const vectors_ = vector_steps(isa());
   const Instructions instructions_;
   std::vector<Block<R>> registers_;
   std::vector<Block<R>*> at_;  ///< by register: itself, or an input's entries in memory
-  const VectorSteps* const vectors_ = vector_steps(isa());
-  std::vector<Held> held_;  ///< by input
+  std::vector<Held> held_;     ///< by input
 };
 
 void run_whole(const Pointwise& op, void* out, const void* const* inputs, const Tables& tables) {

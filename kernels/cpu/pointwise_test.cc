@@ -288,6 +288,79 @@ TEST(Pointwise, LookUpsDivideNoIntegers) {
   EXPECT_FLOAT_EQ(out.back(), 225 + std::exp(1.0f));
 }
 
+/// Two inputs, and steps that are often 1 / (1 + exp(-x)): with another number in place of a 1, a
+/// rounding between, or a second reader of a step.
+Pointwise near_a_logistic(std::mt19937& rng) {
+  using enum PointwiseFn;
+  const auto rarely = [&] { return rng() % 8 == 0; };
+  Pointwise op;
+  op.inputs = {Element::f32, Element::f32};
+  op.output = rarely() ? Element::bf16 : Element::f32;
+  const auto add_step = [&](PointwiseFn fn, std::vector<size_t> arguments, double value = 0) {
+    op.steps.push_back({fn, true, std::move(arguments), value, {}});
+    if (rarely()) op.steps.push_back({round_bf16, true, {1 + op.steps.size()}, 0, {}});
+    return 1 + op.steps.size();
+  };
+  const size_t one = add_step(constant, {}, rarely() ? 2 : 1), x = rarely() ? one
+                                                                   : rarely()
+                                                                       ? add_step(mul, {0, 1})
+                                                                       : 0;
+  const size_t negated = add_step(rarely() ? abs : neg, {x}),
+               between = rarely() ? add_step(mul, {0, 1}) : negated,
+               grown = add_step(exp, {rarely() ? 1 : negated}), added = rarely() ? x : one,
+               sum = rng() % 2 ? add_step(add, {added, grown}) : add_step(add, {grown, added}),
+               share = add_step(div, {rarely() ? 1 : one, rarely() ? between : sum});
+  const size_t other = std::array{x, negated, between, grown, sum, one}[rng() % 6];
+  if (rng() % 2) add_step(mul, {share, rarely() ? other : 1});
+  return op;
+}
+
+// Red if the steps of a logistic are computed as one where they are none, where one of them has
+// another reader or is rounded, or with other bits.
+TEST(Pointwise, LogisticsHaveTheBitsOfTheirSteps) {
+  constexpr size_t n = 300;
+  std::mt19937 rng(9);
+  std::vector<std::vector<float>> inputs(2, std::vector<float>(n));
+  for (int round = 0; round < 2000; ++round) {
+    limit_isa(
+        std::array{Isa::amx, Isa::v3, Isa::v2, Isa::baseline}[static_cast<size_t>(round) % 4]);
+    for (std::vector<float>& each : inputs)
+      for (float& x : each) x = static_cast<float>(static_cast<int>(rng() % 24001) - 12000) / 128;
+    Pointwise op = near_a_logistic(rng);
+    op.nest.extents = {n};
+    op.nest.strides = {{1}, {1}, {1}};
+    std::vector<std::vector<float>> values = inputs;
+    for (const PointwiseStep& step : op.steps) {
+      Pointwise alone;
+      alone.output = Element::f32;
+      alone.nest.extents = {n};
+      alone.nest.strides = {{1}};
+      alone.steps = {step};
+      std::vector<const void*> from;
+      for (size_t k = 0; k < step.arguments.size(); ++k) {
+        alone.steps[0].arguments[k] = k;
+        alone.inputs.push_back(Element::f32);
+        alone.nest.strides.push_back({1});
+        from.push_back(values[step.arguments[k]].data());
+      }
+      std::vector<float> result(n);
+      run(alone, result.data(), from.data());
+      values.push_back(std::move(result));
+    }
+    std::vector<std::byte> got(n * static_cast<size_t>(size_of(op.output)));
+    const void* from[] = {inputs[0].data(), inputs[1].data()};
+    run(op, got.data(), from);
+    for (size_t i = 0; i < n; ++i) {
+      const float wanted =
+          op.output == Element::bf16 ? rounded_to_bf16(values.back()[i]) : values.back()[i];
+      const double own = number_at(op.output, got.data(), static_cast<int64_t>(i));
+      ASSERT_TRUE(own == wanted || (std::isnan(own) && std::isnan(wanted)))
+          << "chain " << round << ": " << own << ", not " << wanted;
+    }
+  }
+  limit_isa(Isa::amx);
+}
+
 // Red if a rounding has no case for the NaNs of an f32, whose bits it would carry into the sign.
 TEST(Pointwise, AnyNanStaysOne) {
   using enum PointwiseFn;

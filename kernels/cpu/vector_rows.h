@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "kernels/cpu/isa.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace shardproof::cpu {
 namespace HWY_NAMESPACE {
@@ -80,6 +82,7 @@ HWY_INLINE float largest_of(const float* x, int64_t n) {
     c = hn::Max(c, hn::LoadU(d, x + i + 2 * lanes));
     e = hn::Max(e, hn::LoadU(d, x + i + 3 * lanes));
   }
+  for (; i + lanes <= n; i += lanes) a = hn::Max(a, hn::LoadU(d, x + i));
   float most = hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(a, b), hn::Max(c, e))));
   for (; i < n; ++i) most = x[i] > most ? x[i] : most;
   return most;
@@ -89,7 +92,8 @@ HWY_INLINE float largest_of(const float* x, int64_t n) {
 /// exp(r) is that of expf in the Cephes Mathematical Library (S. L. Moshier).
 template <class D, class V>
 HWY_INLINE V power_of(D d, V x, V& n) {
-  n = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504088896341f)));
+  const V whole = hn::Set(d, 12582912.0f);  // 1.5 * 2^23: a sum with it has no fraction
+  n = hn::Sub(hn::MulAdd(x, hn::Set(d, 1.44269504088896341f), whole), whole);
   const V r =
       hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4f), hn::NegMulAdd(n, hn::Set(d, 0.693359375f), x));
   V p = hn::Set(d, 1.9875691500e-4f);
@@ -201,6 +205,25 @@ struct Narrow {
     return hn::BitCast(d, hn::And(either, hn::Set(du, 0xffff0000)));
   }
 };
+/// The same bits with AVX-512-BF16, unless an entry is subnormal: the processor would take it as 0.
+template <class V>
+HWY_INLINE bool stored_by_processor(V, uint16_t*) {
+  return false;
+}
+#if HWY_TARGET == HWY_AVX3
+HWY_INLINE bool stored_by_processor(hn::Vec512<float> x, uint16_t* to) {
+  constexpr int subnormal = 0x20;
+  if (!rounds_to_bf16.load(std::memory_order_relaxed) ||
+      _mm512_fpclass_ps_mask(x.raw, subnormal) != 0)
+    return false;
+  __m256i narrow;
+  // Not the intrinsic: Highway's level does not have this instruction.
+  asm("vcvtneps2bf16 %1, %0" : "=v"(narrow) : "v"(x.raw));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), narrow);
+  return true;
+}
+#endif
+
 /// A vector of an array of f32 or bf16.
 template <class D>
 HWY_INLINE auto loaded(D d, const float* from) {
@@ -218,6 +241,7 @@ HWY_INLINE void stored(D d, V x, float* to) {
 }
 template <class D, class V>
 HWY_INLINE void stored(D d, V x, uint16_t* to) {
+  if (stored_by_processor(x, to)) return;
   const hn::RebindToUnsigned<D> du;
   const hn::Rebind<uint16_t, D> narrow;
   const auto bits = hn::ShiftRight<16>(hn::BitCast(du, Narrow()(d, x)));

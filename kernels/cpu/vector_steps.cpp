@@ -135,6 +135,13 @@ SHARDPROOF_FUNCTION(Div, (D, V a, V b), hn::Div(a, b))
 SHARDPROOF_FUNCTION(Most, (D, V a, V b), hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(b)), b, a))
 SHARDPROOF_FUNCTION(Least, (D, V a, V b), hn::IfThenElse(hn::Or(hn::Lt(b, a), hn::IsNaN(b)), b, a))
 #undef SHARDPROOF_FUNCTION
+struct Logistic {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    const V one = hn::Set(d, 1.0f);
+    return hn::Div(one, hn::Add(one, exp_of(d, hn::Neg(x))));
+  }
+};
 
 template <class End>
 bool of_one(PointwiseFn fn, const Block<float>& x, Block<float>& to, int64_t n, End end) {
@@ -215,6 +222,15 @@ bool step(const PointwiseStep& step, const Block<float>* const* x, Block<float>&
          (step.arguments.size() == 2 && compared(step.fn, x[0]->real, x[1]->real, to.integer, n));
 }
 
+void logistic(const Block<float>& x, Block<float>& to, int64_t n, Rounding rounding) {
+  if (rounding == Rounding::bf16)
+    mapped(n, to, Narrow(), Logistic(), x);
+  else if (rounding == Rounding::bf16_of_narrow_nans)
+    mapped(n, to, Nearest(), Logistic(), x);
+  else
+    mapped(n, to, Same(), Logistic(), x);
+}
+
 /// Rows of `from`, each of n entries and one after the other, to rows of `to`.
 template <class To, class From>
 HWY_INLINE void move_rows(To* to, int64_t to_stride, const From* from, int64_t from_stride,
@@ -252,8 +268,8 @@ void store_rows_bf16(uint16_t* to, const float* from, const PackedRows& rows) {
   move_rows(to, rows.stride, from, rows.n, rows.count, rows.n);
 }
 
-[[maybe_unused]] const VectorSteps steps{step,         load_rows_f32,  load_rows_bf16,
-                                         look_up_rows, store_rows_f32, store_rows_bf16};
+[[maybe_unused]] const VectorSteps steps{
+    step, logistic, load_rows_f32, load_rows_bf16, look_up_rows, store_rows_f32, store_rows_bf16};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace shardproof::cpu

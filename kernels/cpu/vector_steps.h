@@ -23,6 +23,8 @@ struct VectorSteps {
   /// an argument. Returns false if the step is not supported.
   bool (*step)(const PointwiseStep& step, const Block<float>* const* arguments, Block<float>& to,
                int64_t n, Rounding rounding);
+  /// 1 / (1 + exp(-x)), with the bits of its steps.
+  void (*logistic)(const Block<float>& x, Block<float>& to, int64_t n, Rounding rounding);
   /// Packs rows of n entries, `stride` apart, and unpacks them.
   void (*load_rows_f32)(float* to, const float* from, const PackedRows& rows);
   void (*load_rows_bf16)(float* to, const uint16_t* from, const PackedRows& rows);

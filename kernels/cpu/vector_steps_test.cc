@@ -235,17 +235,20 @@ TEST(VectorSteps, ChooseEntryByEntry) {
 TEST(VectorSteps, Bf16InMemory) {
   const std::vector<float> all = any_floats();
   const PackedRows whole{1, 0, static_cast<int64_t>(all.size())};
-  for (Isa isa : levels()) {
-    std::vector<uint16_t> narrow(all.size() + 1, 77);
-    std::vector<float> wide(all.size());
-    vector_steps(isa)->store_rows_bf16(narrow.data(), all.data(), whole);
-    vector_steps(isa)->load_rows_bf16(wide.data(), narrow.data(), whole);
-    EXPECT_EQ(narrow.back(), 77);
-    for (size_t i = 0; i < all.size(); ++i) {
-      ASSERT_EQ(narrow[i], f32_to_bf16(all[i])) << all[i];
-      ASSERT_TRUE(same(wide[i], bf16_to_f32(narrow[i]))) << all[i];
+  for (Isa most : {Isa::amx, Isa::v4})  // with and without an instruction for it
+    for (Isa isa : levels()) {
+      limit_isa(most);
+      std::vector<uint16_t> narrow(all.size() + 1, 77);
+      std::vector<float> wide(all.size());
+      vector_steps(isa)->store_rows_bf16(narrow.data(), all.data(), whole);
+      vector_steps(isa)->load_rows_bf16(wide.data(), narrow.data(), whole);
+      EXPECT_EQ(narrow.back(), 77);
+      for (size_t i = 0; i < all.size(); ++i) {
+        ASSERT_EQ(narrow[i], f32_to_bf16(all[i])) << all[i];
+        ASSERT_TRUE(same(wide[i], bf16_to_f32(narrow[i]))) << all[i];
+      }
     }
-  }
+  limit_isa(Isa::amx);
 }
 
 TEST(VectorSteps, OthersAreLeft) {
