@@ -108,9 +108,8 @@ TEST(Matmul, BlocksOfEveryDim) {
 }
 
 TEST(Matmul, PartsOfF32) {
-  for (const Case& sizes :
-       {Case{300, 310, 200}, Case{600, 130, 250}, Case{130, 600, 250}, Case{130, 140, 500, 2},
-        Case{1100, 300, 530}, Case{17000, 200, 160}})
+  for (const Case& sizes : {Case{300, 310, 200}, Case{600, 130, 250}, Case{130, 600, 250},
+                            Case{130, 140, 500, 2}, Case{1100, 300, 530}, Case{17000, 200, 160}})
     for (int orders = 0; orders < 8; ++orders)
       expect_product(sizes, {Element::f32, Element::f32, Element::f32}, orders);
 }
