@@ -7,7 +7,7 @@
 // plan_bench --serve f32|as-written FILE PLAN DIMS MESH [THREADS] runs a training step for each
 // line of standard input, in place, and prints its wall seconds, the processor seconds of all
 // ranks, the bytes of all ranks as planned, and the seconds that all products of the step would
-// take at the rate of one large product: ci/bench --peer.
+// take at the rate of large products: ci/bench --peer.
 //
 // plan_bench --limits f32|as-written FILE PLAN DIMS RUNS [THREADS]: each op of a training step on
 // one rank against the machine's rate of products and of copies, and the slowest pointwise kernels,
