@@ -36,19 +36,19 @@ void scale_row(float* to, const float* from, int64_t n, float factor) {
 
 /// The span in whole vectors of every level, as far as there are keys.
 struct Widened {
-  int64_t begin, end;
+  int64_t begin, end, keys;
   explicit Widened(const RowSpan& span)
       : begin(span.first / block * block),
-        end(std::min((span.last + block - 1) / block * block, span.keys)) {}
+        end(std::min((span.last + block - 1) / block * block, span.keys)),
+        keys(span.keys) {}
   int64_t count() const { return end - begin; }
   static constexpr int64_t block = 16;
 };
 
 template <class To>
-void clear_outside(To* x, const RowSpan& span) {
-  const Widened wide(span);
+void clear_outside(To* x, const Widened& wide) {
   std::fill(x, x + wide.begin, To{0});
-  std::fill(x + wide.end, x + span.keys, To{0});
+  std::fill(x + wide.end, x + wide.keys, To{0});
 }
 
 /// The weights of n logits x * scale; `to` may be x.
@@ -70,7 +70,7 @@ HWY_INLINE RowStats weigh_span(float* x, const RowSpan& span, float scale, To* t
   constexpr float no_weight = -std::numeric_limits<float>::infinity();
   std::fill(x + wide.begin, x + span.first, no_weight);
   std::fill(x + span.last, x + wide.end, no_weight);
-  clear_outside(to, span);
+  clear_outside(to, wide);
   return weighed(x + wide.begin, wide.count(), scale, to + wide.begin);
 }
 
@@ -106,8 +106,8 @@ template <class To>
 HWY_INLINE void pull_span(float* weights, float* g, const RowSpan& span, float sum, float scale,
                           To* to_weights, To* to) {
   const Widened wide(span);
-  if constexpr (!std::is_same_v<To, float>) clear_outside(to_weights, span);
-  clear_outside(to, span);
+  if constexpr (!std::is_same_v<To, float>) clear_outside(to_weights, wide);
+  clear_outside(to, wide);
   pulled(weights + wide.begin, g + wide.begin, wide.count(), sum, scale, to_weights + wide.begin,
          to + wide.begin);
 }

@@ -71,7 +71,7 @@ void product_at_once(const Sizes& s, const T* a, const MatrixStrides& at_a, cons
 
 /// The same. Some rows of c from a wide transposed a take few terms at a time: the lines of a
 /// column are then few enough for the cache, where widths like 1024 and 3072 leave room for few.
-/// Sums of 1024 terms took a tenth to a fifth less time.
+/// Sums of 1024 terms took up to a fifth less time.
 template <class T>
 void product(const Sizes& s, const T* a, const MatrixStrides& at_a, const T* b,
              const MatrixStrides& at_b, T* c, int64_t c_row, bool adds) {

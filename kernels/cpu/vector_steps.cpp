@@ -212,23 +212,26 @@ bool step_then(const PointwiseStep& step, const Block<float>* const* x, Block<fl
   return step.arguments.size() == 2 && of_two(step.fn, *x[0], *x[1], to, n, end);
 }
 
+/// work(what is done with each result).
+template <class Work>
+bool ended(Rounding rounding, Work work) {
+  if (rounding == Rounding::bf16) return work(Narrow());
+  if (rounding == Rounding::bf16_of_narrow_nans) return work(Nearest());
+  return work(Same());
+}
+
 bool step(const PointwiseStep& step, const Block<float>* const* x, Block<float>& to, int64_t n,
           Rounding rounding) {
   if (!step.real) return false;
-  if (rounding == Rounding::bf16) return step_then(step, x, to, n, Narrow());
-  if (rounding == Rounding::bf16_of_narrow_nans) return step_then(step, x, to, n, Nearest());
-  if (step.fn == PointwiseFn::where) return chosen(x, to, n), true;
-  return step_then(step, x, to, n, Same()) ||
-         (step.arguments.size() == 2 && compared(step.fn, x[0]->real, x[1]->real, to.integer, n));
+  const bool rounds = rounding != Rounding::none;
+  if (step.fn == PointwiseFn::where && !rounds) return chosen(x, to, n), true;
+  return ended(rounding, [&](auto end) HWY_ATTR { return step_then(step, x, to, n, end); }) ||
+         (step.arguments.size() == 2 && !rounds &&
+          compared(step.fn, x[0]->real, x[1]->real, to.integer, n));
 }
 
 void logistic(const Block<float>& x, Block<float>& to, int64_t n, Rounding rounding) {
-  if (rounding == Rounding::bf16)
-    mapped(n, to, Narrow(), Logistic(), x);
-  else if (rounding == Rounding::bf16_of_narrow_nans)
-    mapped(n, to, Nearest(), Logistic(), x);
-  else
-    mapped(n, to, Same(), Logistic(), x);
+  ended(rounding, [&](auto end) HWY_ATTR { return mapped(n, to, end, Logistic(), x); });
 }
 
 /// Rows of `from`, each of n entries and one after the other, to rows of `to`.
