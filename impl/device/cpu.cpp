@@ -4,6 +4,7 @@
 #include "kernels/cpu/fused.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/reduce_ranks.h"
+#include "kernels/cpu/rowwise.h"
 
 namespace shardproof {
 namespace {
@@ -59,6 +60,11 @@ class CpuDevice : public Device {
   }
   Launch prepare_fused(const FusedOp& op) const override {
     if (!cpu::has_fused(op)) return {};
+    if (const auto* rows = std::get_if<Rowwise>(&op))
+      return [program = cpu::row_program(*rows)](Queue&, std::span<void* const> outputs,
+                                                 std::span<const void* const> inputs) {
+        program->run(outputs.data(), inputs.data());
+      };
     return [op = op, threads = threads_](Queue&, std::span<void* const> outputs,
                                          std::span<const void* const> inputs) {
       cpu::run(op, outputs.data(), inputs.data(), threads);

@@ -9,6 +9,7 @@
 
 #include "kernels/cpu/attention.h"
 #include "kernels/cpu/grouped.h"
+#include "kernels/cpu/rowwise.h"
 #include "kernels/cpu/threads.h"
 
 #ifndef SHARDPROOF_HIGHWAY
@@ -443,6 +444,7 @@ struct Run {
 
 bool has_fused(const FusedOp& op) {
   if (is_grouped(op)) return true;
+  if (const auto* rows = std::get_if<Rowwise>(&op)) return is_worth_fusing(*rows);
   const FusedKernels* kernels = fused_kernels(isa());
   return kernels && std::visit(Run{kernels, nullptr, nullptr}, op);
 }
@@ -452,12 +454,16 @@ std::vector<size_t> fused_scratch(const FusedOp& op, int at_once) {
     return {attention->stats_bytes(), attention_memory(*attention, false, at_once)};
   if (const auto* grad = std::get_if<AttentionGrad>(&op))
     return {attention_memory(*grad, true, at_once)};
+  if (const auto* rows = std::get_if<Rowwise>(&op))
+    if (const size_t bytes = scratch_bytes(*rows)) return {bytes};
   return {};
 }
 
 void run(const FusedOp& op, void* const* outputs, const void* const* inputs, int at_once) {
   if (const auto* product = std::get_if<GroupedProduct>(&op)) return run(*product, outputs, inputs);
   if (const auto* sum = std::get_if<GroupedSum>(&op)) return run(*sum, outputs, inputs);
+  if (const auto* rows = std::get_if<Rowwise>(&op))
+    if (const auto program = row_program(*rows)) return program->run(outputs, inputs);
   const FusedKernels* kernels = fused_kernels(isa());
   if (!kernels || !std::visit(Run{kernels, outputs, inputs, at_once}, op))
     throw std::logic_error("no such kernel on this processor");

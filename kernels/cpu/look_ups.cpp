@@ -2,7 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
+#include <mutex>
+#include <numeric>
+
+#include "kernels/cpu/isa.h"
 
 namespace shardproof::cpu {
 namespace {
@@ -123,6 +128,42 @@ class Finder {
 };
 
 }  // namespace
+
+std::string key_of_steps(const std::vector<PointwiseStep>& steps) {
+  std::string key;
+  const auto put = [&key](uint64_t word) {
+    key.append(reinterpret_cast<const char*>(&word), sizeof word);
+  };
+  for (const PointwiseStep& step : steps) {
+    put(static_cast<uint64_t>(step.fn) << 8 | step.arguments.size() << 1 | step.real);
+    for (size_t argument : step.arguments) put(argument);
+    put(std::bit_cast<uint64_t>(step.value));
+    key += step.tag + '\0';
+  }
+  return key;
+}
+
+const float* kept_table(const Pointwise& part) {
+  constexpr size_t most = 64;
+  static std::mutex mutex;
+  static std::map<std::pair<Isa, std::string>, std::vector<float>> kept;
+  const std::pair key{isa(), key_of_steps(part.steps)};
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto known = kept.find(key); known != kept.end()) return known->second.data();
+    if (kept.size() >= most) return nullptr;
+  }
+  static const std::vector<uint16_t> all_bf16 = [] {
+    std::vector<uint16_t> all(table_size);
+    std::iota(all.begin(), all.end(), uint16_t{0});
+    return all;
+  }();
+  std::vector<float> table(table_size);
+  const void* const inputs[] = {all_bf16.data()};
+  run_steps(part, table.data(), inputs);
+  const std::lock_guard lock(mutex);
+  return kept.try_emplace(key, std::move(table)).first->second.data();
+}
 
 std::optional<LookUps> look_ups(const Pointwise& chain) {
   return chain.f64 ? std::nullopt : Finder(chain).found();

@@ -3,6 +3,7 @@
 // and looked up, where that takes less time than the part for every entry. The gelu of an entry is
 // ten steps, each with a rounding.
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "kernels/ops.h"
@@ -24,5 +25,15 @@ struct LookUps {
 std::optional<LookUps> look_ups(const Pointwise& chain);
 
 constexpr int64_t table_size = int64_t{1} << 16;
+
+/// The part's table at the level isa(), kept for the life of the process: equal parts share it.
+/// Null once 64 others are kept. Thread-safe.
+const float* kept_table(const Pointwise& part);
+
+/// run(), step by step: neither by machine code nor with look-ups.
+void run_steps(const Pointwise& op, void* out, const void* const* inputs);
+
+/// Equal for equal steps alone.
+std::string key_of_steps(const std::vector<PointwiseStep>& steps);
 
 }  // namespace shardproof::cpu

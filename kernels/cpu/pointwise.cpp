@@ -10,6 +10,7 @@
 
 #include "kernels/cpu/block.h"
 #include "kernels/cpu/look_ups.h"
+#include "kernels/cpu/row_code.h"
 #include "kernels/cpu/threads.h"
 #include "kernels/cpu/vector_steps.h"
 #include "kernels/philox.h"
@@ -166,9 +167,9 @@ class Instructions {
   std::vector<size_t> of_, free_;  ///< by value: its register; registers that no value needs
 };
 
-/// By input: the results that the bits of its entries stand for (look_ups.h); empty where an entry
+/// By input: the results that the bits of its entries stand for (look_ups.h); null where an entry
 /// is itself. No tables at all if that holds for all inputs.
-using Tables = std::vector<std::vector<float>>;
+using Tables = std::vector<const float*>;
 
 /// In blocks of entries along the innermost loop, or of whole rows where these are short.
 template <class R>
@@ -273,7 +274,7 @@ class Machine {
     if (stride == 0 && rows == 0) shape = {1, block_size};  // one entry: for blocks of any shape
     if (held_[k] == Held{at, shape}) return;
     held_[k] = {at, shape};
-    if (k < tables_.size() && !tables_[k].empty())
+    if (k < tables_.size() && tables_[k])
       return look_up(to, k, at, stride, {shape.rows, rows, shape.n});
     Block<R>* const there = in_place(chain_.inputs[k], inputs_[k], at, k + 1, shape);
     at_[k] = there ? there : &to;
@@ -283,7 +284,7 @@ class Machine {
       load(to, chain_.inputs[k], inputs_[k], at + r * rows, stride, shape.n, r * shape.n);
   }
   void look_up(Block<R>& to, size_t k, int64_t at, int64_t stride, const PackedRows& rows) {
-    const float* const table = tables_[k].data();
+    const float* const table = tables_[k];
     const uint16_t* const from = static_cast<const uint16_t*>(inputs_[k]) + at;
     if constexpr (std::is_same_v<R, float>)
       if (vectors_ && stride == 1) return vectors_->look_up_rows(to.real, table, from, rows);
@@ -473,7 +474,39 @@ class Machine {
   std::vector<Held> held_;     ///< by input
 };
 
-void run_whole(const Pointwise& op, void* out, const void* const* inputs, const Tables& tables) {
+/// The chain along its innermost loop; null where that has no code, or is too short for it.
+RowCode code_of(const Pointwise& op) {
+  constexpr int64_t fewest = 1 << 13, shortest_row = 64;
+  const Nest& nest = op.nest;
+  if (op.f64 || op.steps.empty() || nest.count() < fewest || nest.inner() < shortest_row ||
+      nest.inner_stride(0) != 1)
+    return nullptr;
+  RowChain chain{{}, op.steps, {{op.result(), RowChain::To::entries, op.output}}};
+  for (size_t k = 0; k < op.inputs.size(); ++k) {
+    const int64_t stride = nest.inner_stride(k + 1);
+    if (stride != 0 && stride != 1) return nullptr;
+    chain.inputs.push_back({op.inputs[k], stride == 0});
+  }
+  return row_code(chain);
+}
+
+void run_code(const Pointwise& op, void* out, const void* const* inputs, RowCode code) {
+  const size_t results = op.inputs.size();
+  std::vector<void*> operands(results + 1);
+  for_each_row(op.nest, [&](const int64_t* at) {
+    const auto moved = [](const void* array, int64_t entries, Element element) {
+      return static_cast<char*>(const_cast<void*>(array)) +
+             entries * static_cast<int64_t>(size_of(element));
+    };
+    for (size_t k = 0; k < results; ++k) operands[k] = moved(inputs[k], at[k + 1], op.inputs[k]);
+    operands[results] = moved(out, at[0], op.output);
+    code(operands.data(), op.nest.inner());
+  });
+}
+
+void run_whole(const Pointwise& op, void* out, const void* const* inputs, const Tables& tables,
+               RowCode code) {
+  if (code) return run_code(op, out, inputs, code);
   if (op.f64)
     Machine<double>(op, out, inputs, tables).run();
   else
@@ -484,10 +517,10 @@ void run_whole(const Pointwise& op, void* out, const void* const* inputs, const 
 constexpr int64_t piece_entries = 128 * block_size;
 
 /// Threads share the outermost loop: an entry's value does not depend on the others.
-void run_in_pieces(const Pointwise& op, void* out, const void* const* inputs,
-                   const Tables& tables) {
+void run_in_pieces(const Pointwise& op, void* out, const void* const* inputs, const Tables& tables,
+                   RowCode code) {
   const int64_t count = op.nest.count();
-  if (threads() == 1 || count < 2 * piece_entries) return run_whole(op, out, inputs, tables);
+  if (threads() == 1 || count < 2 * piece_entries) return run_whole(op, out, inputs, tables, code);
   const int64_t outer = op.nest.extents[0], each = count / outer;
   int64_t lines = std::max<int64_t>(piece_entries / each, 1);
   if (op.nest.extents.size() == 1) lines = piece_entries;
@@ -501,40 +534,39 @@ void run_in_pieces(const Pointwise& op, void* out, const void* const* inputs,
     std::vector<const void*> from(op.inputs.size());
     for (size_t i = 0; i < from.size(); ++i)
       from[i] = static_cast<const char*>(inputs[i]) + moved(i + 1, op.inputs[i]);
-    run_whole(some, static_cast<char*>(out) + moved(0, op.output), from.data(), tables);
+    run_whole(some, static_cast<char*>(out) + moved(0, op.output), from.data(), tables, code);
   });
 }
 
-const std::vector<uint16_t>& all_bf16() {
-  static const std::vector<uint16_t> all = [] {
-    std::vector<uint16_t> made(table_size);
-    std::iota(made.begin(), made.end(), uint16_t{0});
-    return made;
-  }();
-  return all;
+void run_looked_up(const LookUps& op, const Tables& tables, void* out, const void* const* inputs) {
+  std::vector<const void*> from;
+  for (const LookedUp& each : op.inputs) from.push_back(inputs[each.from]);
+  run_in_pieces(op.rest, out, from.data(), tables, nullptr);
 }
 
-void run_looked_up(const LookUps& op, void* out, const void* const* inputs) {
+/// Nothing if there are too many tables.
+std::optional<Tables> tables_of(const LookUps& op) {
   Tables tables(op.inputs.size());
-  std::vector<const void*> from;
-  for (size_t k = 0; k < op.inputs.size(); ++k) {
-    from.push_back(inputs[op.inputs[k].from]);
-    if (op.inputs[k].part.steps.empty()) continue;
-    tables[k].resize(table_size);
-    const void* const all[] = {all_bf16().data()};
-    run_in_pieces(op.inputs[k].part, tables[k].data(), all, {});
-  }
-  run_in_pieces(op.rest, out, from.data(), tables);
+  for (size_t k = 0; k < tables.size(); ++k)
+    if (!op.inputs[k].part.steps.empty() && !(tables[k] = kept_table(op.inputs[k].part)))
+      return std::nullopt;
+  return tables;
 }
 
 }  // namespace
 
+void run_steps(const Pointwise& op, void* out, const void* const* inputs) {
+  run_in_pieces(op, out, inputs, {}, nullptr);
+}
+
 void run(const Pointwise& op, void* out, const void* const* inputs) {
-  constexpr int64_t least_looked_up = 8 * table_size;
-  if (op.nest.count() >= least_looked_up)
+  constexpr int64_t least_looked_up = 2 * table_size;
+  const RowCode code = code_of(op);
+  if (!code && op.nest.count() >= least_looked_up)
     if (const std::optional<LookUps> found = look_ups(op))
-      return run_looked_up(*found, out, inputs);
-  run_in_pieces(op, out, inputs, {});
+      if (const std::optional<Tables> tables = tables_of(*found))
+        return run_looked_up(*found, *tables, out, inputs);
+  run_in_pieces(op, out, inputs, {}, code);
 }
 
 }  // namespace shardproof::cpu

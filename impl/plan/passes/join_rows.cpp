@@ -99,7 +99,7 @@ class Block {
     const std::vector<size_t> all = readers(i);
     for (size_t j : all) {
       auto rows = joined(*own, *places_[j].rows, {false});
-      if (!rows) continue;
+      if (!rows || !device_.has_fused(rows->op)) continue;
       more += more_to_read(i, j);
       takers.emplace_back(j, std::move(*rows));
     }
@@ -123,7 +123,8 @@ class Block {
       if (i >= j || !may_join(i, j) || !shares(i, j)) continue;
       const bool is_down = passes(i, i + 1, j), is_up = !is_down && passes(j, i + 1, j);
       if (!is_down && !is_up) continue;
-      if (auto rows = joined(*places_[i].rows, *places_[j].rows, kept(i, j))) {
+      auto rows = joined(*places_[i].rows, *places_[j].rows, kept(i, j));
+      if (rows && device_.has_fused(rows->op)) {
         const size_t to = is_down ? j : i;
         put(to, std::move(*rows), is_down ? i : j);
         remove(is_down ? i : j);
@@ -239,7 +240,7 @@ void join_in(std::vector<Step>& steps, std::vector<Piece>& pieces, BufferUses& u
 
 void join_rows(std::vector<Step>& steps, std::vector<Piece>& pieces,
                const std::vector<BufferId>& given, const Device& device) {
-  const Rowwise copy{1, 1, {{}}, {}, {{}}};
+  const Rowwise copy{1, 1 << 20, {{}}, {}, {{}}};
   if (!device.has_fused(copy)) return;
   BufferUses uses(steps);
   join_in(steps, pieces, uses, given, device);

@@ -1,0 +1,614 @@
+#include "kernels/cpu/row_code.h"
+
+#include "kernels/cpu/isa.h"
+#include "kernels/cpu/look_ups.h"
+
+#ifndef SHARDPROOF_XBYAK
+namespace shardproof::cpu {
+RowCode row_code(const RowChain&) { return nullptr; }
+}  // namespace shardproof::cpu
+#else
+
+#define XBYAK_NO_OP_NAMES  // `and` and `or` are C++
+#include <xbyak/xbyak.h>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <string>
+
+namespace shardproof::cpu {
+namespace {
+
+using Vector = Xbyak::Zmm;
+
+/// A chain that has no code.
+struct NoCode {};
+
+/// The numbers that code reads, each once. Their addresses do not change.
+class Numbers {
+ public:
+  Numbers() { bits_.reserve(most); }
+  int offset_of(uint32_t bits) {
+    const auto known = std::find(bits_.begin(), bits_.end(), bits);
+    const auto at = static_cast<size_t>(known - bits_.begin());
+    if (known == bits_.end()) {
+      if (at == most) throw NoCode();
+      bits_.push_back(bits);
+    }
+    return static_cast<int>(at * sizeof bits);
+  }
+  const uint32_t* data() const { return bits_.data(); }
+
+ private:
+  static constexpr size_t most = 512;
+  std::vector<uint32_t> bits_;
+};
+
+/// Which values of a chain depend on a single bf16 value: an input, or what a step rounds.
+class Sources {
+ public:
+  explicit Sources(const RowChain& chain) : chain_(chain) {
+    for (const RowChain::Input& input : chain.inputs)
+      add(input.element == Element::bf16 && !input.one ? size() : none, 0);
+    for (const PointwiseStep& step : chain.steps) {
+      size_t source = any;
+      int64_t cost = cost_of(step.fn);
+      for (size_t value : step.arguments) {
+        if (of_[value] == any) continue;
+        source = source == any || source == of_[value] ? of_[value] : none;
+        if (of_[value] != value) cost += cost_[value];
+      }
+      const bool rounds = step.fn == PointwiseFn::round_bf16;
+      add(source == none && rounds ? size() : step.real ? source : none, source == none ? 0 : cost);
+    }
+    find_readers();
+  }
+
+  size_t size() const { return of_.size(); }
+
+  /// The source of a value that takes longer to compute than to look up, and that is read where
+  /// other values are.
+  std::optional<size_t> worth_looking_up(size_t value) const {
+    constexpr int64_t least_cost = 40;  // instructions; a look-up takes about as long as 30
+    const size_t from = of_[value];
+    const bool is_source = from == any || from == none || from == value;
+    if (is_source || cost_[value] < least_cost || !is_read_[value]) return std::nullopt;
+    return from;
+  }
+
+  Pointwise part_of(size_t value, size_t from) const {
+    Pointwise part;
+    part.inputs = {Element::bf16};
+    part.nest = {{table_size}, {{1}, {1}}};
+    std::map<size_t, size_t> at{{from, 0}};
+    add_steps(part, at, value);
+    return part;
+  }
+
+ private:
+  static constexpr size_t any = SIZE_MAX, none = SIZE_MAX - 1;
+
+  static int64_t cost_of(PointwiseFn fn) {
+    using enum PointwiseFn;
+    if (fn == constant) return 0;
+    if (fn == add || fn == sub || fn == mul || fn == neg || fn == abs || fn == round_f32) return 1;
+    if (fn == round_bf16 || fn == maximum || fn == minimum) return 4;
+    return fn == div || fn == sqrt || fn == rsqrt ? 10 : 20;
+  }
+
+  void add(size_t source, int64_t cost) {
+    of_.push_back(source);
+    cost_.push_back(cost);
+  }
+  void find_readers() {
+    is_read_.resize(size());
+    for (const RowChain::Result& result : chain_.results) is_read_[result.value] = true;
+    for (size_t i = 0; i < chain_.steps.size(); ++i)
+      for (size_t value : chain_.steps[i].arguments)
+        if (of_[chain_.inputs.size() + i] != of_[value]) is_read_[value] = true;
+  }
+  void add_steps(Pointwise& part, std::map<size_t, size_t>& at, size_t value) const {
+    if (at.contains(value)) return;
+    PointwiseStep step = chain_.steps[value - chain_.inputs.size()];
+    for (size_t argument : step.arguments) add_steps(part, at, argument);
+    for (size_t& argument : step.arguments) argument = at.at(argument);
+    part.steps.push_back(std::move(step));
+    at[value] = part.steps.size();
+  }
+
+  const RowChain& chain_;
+  std::vector<size_t> of_;     ///< by value: its source, `any` of a constant, `none`
+  std::vector<int64_t> cost_;  ///< by value: instructions since its source
+  std::vector<bool> is_read_;  ///< by value: with other values than those of its source
+};
+
+struct LookUp {
+  size_t from;
+  const float* table;
+};
+
+using Place = std::optional<int>;   ///< a register
+using Places = std::vector<Place>;  ///< by value
+using Readers = std::vector<int64_t>;
+
+class Generator : public Xbyak::CodeGenerator {
+ public:
+  explicit Generator(const RowChain& chain) : CodeGenerator(4096, Xbyak::AutoGrow), chain_(chain) {
+    find_look_ups();
+    count_readers();
+    find_narrow_nans();
+    for (size_t k = 0; k < chain.results.size(); ++k)
+      if (chain.results[k].to == RowChain::To::sum) sums_.emplace(k, Vector(taken()));
+    generate();
+    readyRE();
+  }
+
+ private:
+  // rdi: the operands' addresses. rsi: the entries that are left. rcx: the entry. r8: the numbers.
+  // rax: an operand's address. k1, k2: the lanes of the last entries, of both halves. k3: a choice.
+
+  void generate() {
+    Xbyak::Label rest, end;
+    mov(r8, reinterpret_cast<uint64_t>(numbers_.data()));
+    xor_(ecx, ecx);
+    for (const auto& [k, sum] : sums_) vpxord(sum, sum, sum);
+    // Two vectors at once have twice the steps that do not wait for each other.
+    if (has_registers(2)) loop(2);
+    loop(1);
+    test(rsi, rsi);
+    jz(end, T_NEAR);
+    mov(eax, -1);
+    bzhi(eax, eax, esi);
+    kmovw(k1, eax);
+    shr(eax, lanes / 2);
+    kmovw(k2, eax);
+    last_ = true;
+    entries(1);
+    L(end);
+    for (const auto& [k, sum] : sums_) add_lanes(sum, operand(chain_.inputs.size() + k));
+    vzeroupper();
+    ret();
+  }
+
+  bool has_registers(size_t vectors) {
+    const std::vector<int> free = free_;
+    const size_t size = getSize();
+    bool has = true;
+    try {
+      entries(vectors);
+    } catch (const NoCode&) {
+      has = false;
+    }
+    free_ = free;
+    setSize(size);
+    return has;
+  }
+
+  /// While there are entries for so many vectors.
+  void loop(size_t vectors) {
+    Xbyak::Label next;
+    const auto count = static_cast<int>(vectors) * lanes;
+    cmp(rsi, count);
+    jl(next, T_NEAR);
+    Xbyak::Label again;
+    L(again);
+    entries(vectors);
+    add(rcx, count);
+    sub(rsi, count);
+    cmp(rsi, count);
+    jge(again, T_NEAR);
+    L(next);
+  }
+
+  void count_readers() {
+    readers_.resize(chain_.inputs.size() + chain_.steps.size());
+    for (const RowChain::Result& result : chain_.results) ++readers_[result.value];
+    for (size_t value = readers_.size(); value-- > chain_.inputs.size();) {
+      if (readers_[value] == 0) continue;
+      if (const auto found = look_ups_.find(value); found != look_ups_.end())
+        ++readers_[found->second.from];
+      else
+        for (size_t argument : step_of(value).arguments) ++readers_[argument];
+    }
+  }
+
+  /// The chain for the entries of this many vectors. With `last_`, for those in k1.
+  void entries(size_t vectors) {
+    const std::vector<int> free = free_;
+    at_.assign(vectors, Places(readers_.size()));
+    left_.assign(vectors, readers_);
+    for (size_t value = 0; value < readers_.size(); ++value)
+      if (is_shared(value)) left_[0][value] *= static_cast<int64_t>(vectors);
+    const auto for_each = [&](auto work) {
+      for (vector_ = 0; vector_ < vectors; ++vector_) work();
+    };
+    for (size_t i = 0; i < chain_.steps.size(); ++i)
+      if (const size_t value = chain_.inputs.size() + i; readers_[value] > 0)
+        for_each([&] { compute(value); });
+    // A result may lie where an input does: everything is read before anything is stored.
+    for (const RowChain::Result& result : chain_.results) for_each([&] { of(result.value); });
+    for (size_t k = 0; k < chain_.results.size(); ++k) for_each([&] { give(k); });
+    free_ = free;
+  }
+
+  // --- registers ---
+
+  int taken() {
+    if (free_.empty()) throw NoCode();
+    const int index = free_.back();
+    free_.pop_back();
+    return index;
+  }
+  /// A register for as long as this exists.
+  class Temporary {
+   public:
+    explicit Temporary(Generator& of) : of_(of), index_(of.taken()) {}
+    Temporary(const Temporary&) = delete;
+    ~Temporary() { of_.free_.push_back(index_); }
+    operator Vector() const { return Vector(index_); }
+
+   private:
+    Generator& of_;
+    const int index_;
+  };
+
+  /// Whether all entries have the same.
+  bool is_shared(size_t value) const {
+    return value < chain_.inputs.size() ? chain_.inputs[value].one
+                                        : step_of(value).fn == PointwiseFn::constant;
+  }
+  Place& place_of(size_t value) { return at_[is_shared(value) ? 0 : vector_][value]; }
+
+  /// The register of the value, which is read now if it is an input or a constant.
+  Vector of(size_t value) {
+    Place& at = place_of(value);
+    if (at) return Vector(*at);
+    at = taken();
+    if (value < chain_.inputs.size())
+      take(Vector(*at), value);
+    else
+      vbroadcastss(Vector(*at), number(static_cast<float>(step_of(value).value)));
+    return Vector(*at);
+  }
+  void release(size_t value) {
+    if (--left_[is_shared(value) ? 0 : vector_][value] > 0) return;
+    free_.push_back(*place_of(value));
+    place_of(value).reset();
+  }
+  const PointwiseStep& step_of(size_t value) const {
+    return chain_.steps[value - chain_.inputs.size()];
+  }
+
+  // --- memory ---
+
+  /// The vector's entries of an array of entries of so many bytes, which starts at rax.
+  Xbyak::Address entries_of(int bytes, int offset = 0) {
+    return ptr[rax + rcx * bytes + (static_cast<int>(vector_) * lanes * bytes + offset)];
+  }
+  Xbyak::Address operand(size_t k) { return ptr[rdi + static_cast<int>(k * sizeof(void*))]; }
+  Xbyak::Address number(float value) { return ptr[r8 + offset(std::bit_cast<uint32_t>(value))]; }
+  Xbyak::Address all(float value) { return all(std::bit_cast<uint32_t>(value)); }
+  Xbyak::Address all(uint32_t bits) { return ptr_b[r8 + offset(bits)]; }
+  int offset(uint32_t bits) { return numbers_.offset_of(bits); }
+
+  Vector only_last(const Vector& to) const { return last_ ? Vector(to | k1 | T_z) : to; }
+  Xbyak::Address only_last(const Xbyak::Address& to) const { return last_ ? to | k1 : to; }
+
+  void take(const Vector& to, size_t k) {
+    const auto& [element, one] = chain_.inputs[k];
+    mov(rax, operand(k));
+    if (element == Element::f32) {
+      if (one)
+        vbroadcastss(to, ptr[rax]);
+      else
+        vmovups(only_last(to), entries_of(4));
+      return;
+    }
+    if (element != Element::bf16) throw NoCode();
+    if (one)
+      vpbroadcastw(to, ptr[rax]);
+    else
+      vpmovzxwd(only_last(to), entries_of(2));
+    vpslld(to, to, 16);
+  }
+
+  void give(size_t k) {
+    const auto& [value, kind, element] = chain_.results[k];
+    const Vector from = of(value);
+    mov(rax, operand(chain_.inputs.size() + k));
+    switch (kind) {
+      case RowChain::To::sum:
+        vaddps(last_ ? Vector(sums_.at(k) | k1) : sums_.at(k), sums_.at(k), from);
+        break;
+      case RowChain::To::columns:
+        add_to_columns(from);
+        break;
+      case RowChain::To::entries:
+        store(value, from, element);
+        break;
+      case RowChain::To::one:
+        vmovss(ptr[rax], Xbyak::Xmm(from.getIdx()));
+        break;
+    }
+    release(value);
+  }
+
+  void store(size_t value, const Vector& from, Element element) {
+    if (element == Element::f32) return vmovups(only_last(entries_of(4)), from);
+    if (element != Element::bf16) throw NoCode();
+    const Temporary bits(*this);
+    if (!is_bf16(value)) round_upper_half(bits, from, narrow_nans_[value]);
+    vpsrld(bits, is_bf16(value) ? from : Vector(bits), 16);
+    vpmovdw(only_last(entries_of(2)), bits);
+  }
+  bool is_bf16(size_t value) const {
+    return value < chain_.inputs.size() ? chain_.inputs[value].element == Element::bf16
+                                        : step_of(value).fn == PointwiseFn::round_bf16;
+  }
+
+  /// The sum of the lanes, to a double.
+  void add_lanes(const Vector& sum, const Xbyak::Address& to) {
+    const Temporary half(*this);
+    const Vector wide = half;
+    const int index = wide.getIdx(), other = sum.getIdx();
+    vextractf32x8(Xbyak::Ymm(index), sum, 1);
+    vcvtps2pd(wide, Xbyak::Ymm(index));
+    vcvtps2pd(sum, Xbyak::Ymm(other));
+    vaddpd(wide, wide, sum);
+    vextractf64x4(Xbyak::Ymm(other), wide, 1);
+    vaddpd(Xbyak::Ymm(index), Xbyak::Ymm(index), Xbyak::Ymm(other));
+    vextractf64x2(Xbyak::Xmm(other), Xbyak::Ymm(index), 1);
+    vaddpd(Xbyak::Xmm(index), Xbyak::Xmm(index), Xbyak::Xmm(other));
+    vunpckhpd(Xbyak::Xmm(other), Xbyak::Xmm(index), Xbyak::Xmm(index));
+    vaddsd(Xbyak::Xmm(index), Xbyak::Xmm(index), Xbyak::Xmm(other));
+    mov(rax, to);
+    vaddsd(Xbyak::Xmm(index), Xbyak::Xmm(index), ptr[rax]);
+    vmovsd(ptr[rax], Xbyak::Xmm(index));
+  }
+
+  void add_to_columns(const Vector& from) {
+    const Temporary half(*this);
+    const Vector wide = half;
+    for (const int upper : {0, 1}) {
+      const Xbyak::Address sums = entries_of(8, upper * 64);
+      const Xbyak::Opmask& lanes = upper ? k2 : k1;
+      if (upper) vextractf32x8(Xbyak::Ymm(wide.getIdx()), from, 1);
+      vcvtps2pd(wide, Xbyak::Ymm(upper ? wide.getIdx() : from.getIdx()));
+      vaddpd(last_ ? Vector(wide | lanes) : wide, wide, sums);
+      vmovupd(last_ ? sums | lanes : sums, wide);
+    }
+  }
+
+  // --- steps ---
+
+  void compute(size_t value) {
+    const PointwiseStep& step = step_of(value);
+    if (const auto found = look_ups_.find(value); found != look_ups_.end())
+      return look_up(value, found->second);
+    if (step.fn == PointwiseFn::constant && step.real) return;  // when it is read
+    if (!step.real || step.arguments.empty() || step.arguments.size() > 2) throw NoCode();
+    const size_t first = step.arguments.front(), second = step.arguments.back();
+    const Vector a = of(first), b = of(second);
+    const Vector to(*(place_of(value) = taken()));
+    switch (step.fn) {
+      case PointwiseFn::add:
+        vaddps(to, a, b);
+        break;
+      case PointwiseFn::sub:
+        vsubps(to, a, b);
+        break;
+      case PointwiseFn::mul:
+        vmulps(to, a, b);
+        break;
+      case PointwiseFn::div:
+        vdivps(to, a, b);
+        break;
+      case PointwiseFn::maximum:
+        vcmpps(k3, a, b, less);
+        second_where(to, a, b);
+        break;
+      case PointwiseFn::minimum:
+        vcmpps(k3, b, a, less);
+        second_where(to, a, b);
+        break;
+      case PointwiseFn::neg:
+        vxorps(to, a, all(0x80000000u));
+        break;
+      case PointwiseFn::abs:
+        vandps(to, a, all(0x7fffffffu));
+        break;
+      case PointwiseFn::sqrt:
+        vsqrtps(to, a);
+        break;
+      case PointwiseFn::rsqrt:
+        root(to, a);
+        break;
+      case PointwiseFn::exp:
+        exponential(to, a);
+        break;
+      case PointwiseFn::tanh:
+        tangent(to, a);
+        break;
+      case PointwiseFn::round_f32:
+        vmovaps(to, a);
+        break;
+      case PointwiseFn::round_bf16:
+        round_upper_half(to, a, narrow_nans_[first]);
+        vpandd(to, to, all(0xffff0000u));
+        break;
+      default:
+        throw NoCode();
+    }
+    release(first);
+    if (step.arguments.size() == 2) release(second);
+  }
+
+  static constexpr int less = 1, unordered = 3, not_greater_equal = 9;  // of vcmpps
+
+  void look_up(size_t value, const LookUp& by) {
+    const Vector from = of(by.from), to(*(place_of(value) = taken()));
+    const Temporary bits(*this);
+    vpsrld(bits, from, 16);
+    mov(rax, reinterpret_cast<uint64_t>(by.table));
+    kxnorw(k3, k3, k3);
+    vgatherdps(to | k3, ptr[rax + Vector(bits) * 4]);
+    release(by.from);
+  }
+
+  /// b where k3 says so or b is NaN, else a.
+  void second_where(const Vector& to, const Vector& a, const Vector& b) {
+    vcmpps(k4, b, b, unordered);
+    korw(k3, k3, k4);
+    vblendmps(to | k3, a, b);
+  }
+
+  void root(const Vector& to, const Vector& x) {
+    const Temporary root(*this);
+    vsqrtps(root, x);
+    vbroadcastss(to, number(1));
+    vdivps(to, to, root);
+  }
+
+  /// As exp_of in vector_rows.h.
+  void exponential(const Vector& to, const Vector& x) {
+    const Temporary n(*this), r(*this), squared(*this);
+    vminps(n, x, all(89.0f));
+    vmaxps(r, n, all(-104.0f));
+    vbroadcastss(n, number(12582912.0f));
+    vfmadd231ps(n, r, all(1.44269504088896341f));
+    vsubps(n, n, all(12582912.0f));
+    vfnmadd231ps(r, n, all(0.693359375f));
+    vfnmadd231ps(r, n, all(-2.12194440e-4f));
+    vbroadcastss(to, number(1.9875691500e-4f));
+    for (const float next :
+         {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f})
+      vfmadd213ps(to, r, all(next));
+    vmulps(squared, r, r);
+    vaddps(r, r, all(1.0f));
+    vfmadd213ps(to, squared, r);
+    vscalefps(to, to, n);
+    vcmpps(k3, x, x, unordered);
+    vmovaps(to | k3, x);
+  }
+
+  /// As Tanh in vector_steps.cpp.
+  void tangent(const Vector& to, const Vector& x) {
+    const Temporary y(*this), square(*this), q(*this);
+    vminps(y, x, all(7.99881172180175781f));
+    vmaxps(y, y, all(-7.99881172180175781f));
+    vmulps(square, y, y);
+    vbroadcastss(to, number(-2.76076847742355e-16f));
+    for (const float next : {2.00018790482477e-13f, -8.60467152213735e-11f, 5.12229709037114e-08f,
+                             1.48572235717979e-05f, 6.37261928875436e-04f, 4.89352455891786e-03f})
+      vfmadd213ps(to, square, all(next));
+    vbroadcastss(q, number(1.19825839466702e-06f));
+    for (const float next : {1.18534705686654e-04f, 2.26843463243900e-03f, 4.89352518554385e-03f})
+      vfmadd213ps(q, square, all(next));
+    vmulps(to, y, to);
+    vdivps(to, to, q);
+    vandps(y, x, all(0x7fffffffu));
+    vcmpps(k3, y, all(0.0004f), not_greater_equal);
+    vmovaps(to | k3, x);
+  }
+
+  /// The upper half is the nearest bf16, ties to even; as Narrow in vector_rows.h. A NaN needs all
+  /// its bits in that half.
+  void round_upper_half(const Vector& to, const Vector& x, bool narrow_nans) {
+    vptestmd(k3, x, all(0x10000u));
+    vpaddd(to, x, all(0x7fffu));
+    vpaddd(to | k3, x, all(0x8000u));
+    if (narrow_nans) return;
+    vcmpps(k3, x, x, unordered);
+    vpord(to | k3, x, all(0x400000u));
+  }
+
+  /// Arithmetic keeps the bits of an operand's NaN, or makes the one with the quiet bit alone.
+  void find_narrow_nans() {
+    for (const RowChain::Input& input : chain_.inputs)
+      narrow_nans_.push_back(input.element == Element::bf16);
+    for (const PointwiseStep& step : chain_.steps)
+      narrow_nans_.push_back(step.fn == PointwiseFn::round_bf16 ||
+                             std::all_of(step.arguments.begin(), step.arguments.end(),
+                                         [&](size_t value) { return narrow_nans_[value]; }));
+  }
+
+  /// A value that depends on one bf16 value alone has 2^16 results.
+  void find_look_ups() {
+    const Sources sources(chain_);
+    for (size_t value = chain_.inputs.size(); value < sources.size(); ++value)
+      if (const auto from = sources.worth_looking_up(value))
+        if (const float* table = kept_table(sources.part_of(value, *from)))
+          look_ups_[value] = {*from, table};
+  }
+
+  static constexpr int lanes = 16;
+
+  const RowChain chain_;
+  Numbers numbers_;
+  std::map<size_t, LookUp> look_ups_;  ///< by value
+  Readers readers_;                    ///< by value
+  std::vector<bool> narrow_nans_;      ///< by value: all NaNs are those of a bf16
+  size_t vector_ = 0;
+  std::vector<Readers> left_;  ///< by vector and value: the readers to come
+  std::vector<Places> at_;
+  std::vector<int> free_ = all_registers();  ///< the last one is taken first
+  std::map<size_t, Vector> sums_;            ///< by result
+  bool last_ = false;
+
+  static std::vector<int> all_registers() {
+    std::vector<int> all(32);
+    std::iota(all.rbegin(), all.rend(), 0);
+    return all;
+  }
+};
+
+/// Equal for equal chains.
+std::string key_of(const RowChain& chain) {
+  std::string key = key_of_steps(chain.steps);
+  const auto put = [&key](uint64_t word) {
+    key.append(reinterpret_cast<const char*>(&word), sizeof word);
+  };
+  put(chain.steps.size());
+  for (const RowChain::Input& input : chain.inputs)
+    put(static_cast<uint64_t>(input.element) << 1 | input.one);
+  for (const RowChain::Result& result : chain.results)
+    put(result.value << 16 | static_cast<uint64_t>(result.to) << 8 |
+        static_cast<uint64_t>(result.element));
+  return key;
+}
+
+using Made = std::unique_ptr<const Generator>;
+
+Made made(const RowChain& chain) {
+  try {
+    return std::make_unique<const Generator>(chain);
+  } catch (const NoCode&) {
+    return nullptr;
+  } catch (const Xbyak::Error&) {  // for example, a system that allows no new code
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+RowCode row_code(const RowChain& chain) {
+  if (isa() < Isa::v4) return nullptr;
+  static std::mutex mutex;
+  static std::map<std::string, Made> kept;
+  const auto code_of = [](const Made& each) { return each ? each->getCode<RowCode>() : nullptr; };
+  const std::string key = key_of(chain);
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto known = kept.find(key); known != kept.end()) return code_of(known->second);
+  }
+  Made code = made(chain);  // runs a part of the chain for a table
+  const std::lock_guard lock(mutex);
+  return code_of(kept.try_emplace(key, std::move(code)).first->second);
+}
+
+}  // namespace shardproof::cpu
+#endif

@@ -1,0 +1,213 @@
+// Machine code of chains has the bits of their steps.
+#include "kernels/cpu/row_code.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "kernels/bf16.h"
+#include "kernels/cpu/isa.h"
+#include "kernels/cpu/kernels.h"
+
+namespace shardproof::cpu {
+namespace {
+
+size_t drawn_below(std::mt19937& rng, size_t n) { return static_cast<size_t>(rng() % n); }
+
+/// Any bits, numbers near 1, and those at the ends of the functions.
+float any_number(std::mt19937& rng) {
+  using Limits = std::numeric_limits<float>;
+  switch (drawn_below(rng, 4)) {
+    case 0:
+      return std::bit_cast<float>(static_cast<uint32_t>(rng()));
+    case 1: {
+      const std::array ends{0.0f,
+                            -0.0f,
+                            Limits::infinity(),
+                            -Limits::infinity(),
+                            88.8f,
+                            -87.4f,
+                            -103.9f,
+                            Limits::quiet_NaN(),
+                            0.0004f,
+                            7.9f,
+                            Limits::denorm_min(),
+                            Limits::max()};
+      return ends[drawn_below(rng, ends.size())];
+    }
+    default:
+      return std::ldexp(static_cast<float>(rng()), -30) - 2;
+  }
+}
+
+/// A chain of the functions that have code, along a row of n entries.
+Pointwise chain_of_code(std::mt19937& rng, int64_t n, size_t steps) {
+  using enum PointwiseFn;
+  Pointwise op;
+  const size_t inputs = 1 + drawn_below(rng, 4);
+  for (size_t i = 0; i < inputs; ++i)
+    op.inputs.push_back(drawn_below(rng, 2) ? Element::f32 : Element::bf16);
+  op.output = drawn_below(rng, 2) ? Element::f32 : Element::bf16;
+  for (size_t i = 0; i < steps; ++i) {
+    const PointwiseFn fn = std::array{
+        constant,   neg,       abs, exp, tanh, sqrt, rsqrt,   round_bf16,
+        round_bf16, round_f32, add, sub, mul,  div,  maximum, minimum}[drawn_below(rng, 16)];
+    PointwiseStep step{fn, true, {}, 0.25 * static_cast<double>(drawn_below(rng, 9)), {}};
+    const bool two =
+        fn == add || fn == sub || fn == mul || fn == div || fn == maximum || fn == minimum;
+    for (size_t k = 0, arguments = fn == constant ? 0 : two ? 2 : 1; k < arguments; ++k) {
+      const size_t before = inputs + i, near = std::min<size_t>(before, 4);
+      step.arguments.push_back(drawn_below(rng, 3) ? before - 1 - drawn_below(rng, near)
+                                                   : drawn_below(rng, before));
+    }
+    op.steps.push_back(step);
+  }
+  op.nest.extents = {n};
+  op.nest.strides.assign(inputs + 1, {1});
+  for (size_t k = 1; k <= inputs; ++k)
+    if (drawn_below(rng, 4) == 0) op.nest.strides[k] = {0};
+  return op;
+}
+
+using RowBytes = std::vector<unsigned char>;
+
+RowBytes any_numbers(std::mt19937& rng, Element element, int64_t n) {
+  RowBytes bytes(static_cast<size_t>(n) * size_of(element));
+  for (int64_t i = 0; i < n; ++i) {
+    const float x = any_number(rng);
+    if (element == Element::f32)
+      reinterpret_cast<float*>(bytes.data())[i] = x;
+    else
+      reinterpret_cast<uint16_t*>(bytes.data())[i] = f32_to_bf16(x);
+  }
+  return bytes;
+}
+
+/// The bits of an entry, equal for all NaNs: which operand's NaN is kept is the compiler's choice.
+uint32_t bits_or_nan(const RowBytes& bytes, Element element, int64_t i) {
+  const uint32_t bits =
+      element == Element::f32
+          ? reinterpret_cast<const uint32_t*>(bytes.data())[i]
+          : static_cast<uint32_t>(reinterpret_cast<const uint16_t*>(bytes.data())[i]) << 16;
+  return std::isnan(std::bit_cast<float>(bits)) ? 0x7fc00000u : bits;
+}
+
+RowCode code_of(const Pointwise& op) {
+  RowChain chain{{}, op.steps, {{op.result(), RowChain::To::entries, op.output}}};
+  for (size_t k = 0; k < op.inputs.size(); ++k)
+    chain.inputs.push_back({op.inputs[k], op.nest.strides[k + 1][0] == 0});
+  return row_code(chain);
+}
+
+bool runs_code() { return isa() >= Isa::v4; }
+
+TEST(RowCode, HasTheBitsOfTheSteps) {
+  if (!runs_code()) GTEST_SKIP() << "no AVX-512";
+  std::mt19937 rng(5);
+  int ran = 0;
+  for (int round = 0; round < 3'000 && !HasFailure(); ++round) {
+    const int64_t n =
+        1 + static_cast<int64_t>(drawn_below(rng, 150));  // too few for code of a Pointwise
+    const Pointwise op = chain_of_code(rng, n, 1 + drawn_below(rng, 30));
+    const RowCode code = code_of(op);
+    if (!code) continue;  // too many values at once
+    ++ran;
+    std::vector<RowBytes> arrays;
+    std::vector<const void*> inputs;
+    std::vector<void*> operands;
+    for (Element element : op.inputs) arrays.push_back(any_numbers(rng, element, n));
+    for (RowBytes& each : arrays) inputs.push_back(each.data()), operands.push_back(each.data());
+    RowBytes wanted(static_cast<size_t>(n) * size_of(op.output)), got(wanted.size() + 64, 0xa5);
+    operands.push_back(got.data());
+    run(op, wanted.data(), inputs.data());
+    code(operands.data(), n);
+    for (int64_t i = 0; i < n; ++i)
+      ASSERT_EQ(bits_or_nan(got, op.output, i), bits_or_nan(wanted, op.output, i))
+          << "entry " << i << " of " << n << ", round " << round;
+    for (size_t i = wanted.size(); i < got.size(); ++i) ASSERT_EQ(got[i], 0xa5) << "beyond the end";
+  }
+  EXPECT_GT(ran, 2'500);
+}
+
+/// A chain that a Pointwise runs as code, in rows with gaps, beside the same in short pieces.
+TEST(RowCode, RunsLongChains) {
+  std::mt19937 rng(6);
+  for (int round = 0; round < 40 && !HasFailure(); ++round) {
+    const int64_t n = 100 + static_cast<int64_t>(drawn_below(rng, 300)), rows = 90, gap = 5;
+    Pointwise op = chain_of_code(rng, n, 1 + drawn_below(rng, 12));
+    op.nest.extents = {rows, n};
+    for (std::vector<int64_t>& strides : op.nest.strides)
+      strides = {strides[0] == 0 ? 1 : n + gap, strides[0]};
+    std::vector<RowBytes> arrays;
+    std::vector<const void*> inputs;
+    for (Element element : op.inputs) arrays.push_back(any_numbers(rng, element, rows * (n + gap)));
+    for (const RowBytes& each : arrays) inputs.push_back(each.data());
+    RowBytes got(static_cast<size_t>(rows * (n + gap)) * size_of(op.output), 0xa5), wanted = got;
+    run(op, got.data(), inputs.data());
+    Pointwise one = op;
+    one.nest.extents = {1, n};
+    for (int64_t row = 0; row < rows; ++row) {
+      std::vector<const void*> from;
+      for (size_t k = 0; k < arrays.size(); ++k)
+        from.push_back(arrays[k].data() + static_cast<size_t>(row * op.nest.strides[k + 1][0]) *
+                                              size_of(op.inputs[k]));
+      run(one,
+          wanted.data() + static_cast<size_t>(row * op.nest.strides[0][0]) * size_of(op.output),
+          from.data());
+    }
+    for (int64_t i = 0; i < rows * (n + gap); ++i)
+      ASSERT_EQ(bits_or_nan(got, op.output, i), bits_or_nan(wanted, op.output, i)) << "entry " << i;
+  }
+}
+
+/// The same entries in any order of the chain's inputs and results: sums, one entry, columns.
+TEST(RowCode, SumsAndColumns) {
+  if (!runs_code()) GTEST_SKIP() << "no AVX-512";
+  const RowChain chain{{{Element::f32, false}, {Element::bf16, true}},
+                       {{PointwiseFn::mul, true, {0, 1}, 0, {}}},
+                       {{2, RowChain::To::sum, Element::f32},
+                        {2, RowChain::To::columns, Element::f64},
+                        {0, RowChain::To::sum, Element::f32},
+                        {1, RowChain::To::one, Element::f32}}};
+  const RowCode code = row_code(chain);
+  ASSERT_TRUE(code);
+  EXPECT_EQ(row_code(chain), code);
+  for (int64_t n : {0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 48, 100, 512}) {
+    std::vector<float> x(static_cast<size_t>(n));
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i + 1);
+    const uint16_t by = f32_to_bf16(-2);
+    double products = 0.5, sum = 0.25;
+    std::vector<double> columns(static_cast<size_t>(n) + 1, 0.125);
+    float one = 0;
+    void* operands[] = {x.data(), const_cast<uint16_t*>(&by), &products, columns.data(), &sum,
+                        &one};
+    code(operands, n);
+    const double all = static_cast<double>(n * (n + 1)) / 2;
+    EXPECT_EQ(sum, 0.25 + all) << n;
+    EXPECT_EQ(products, 0.5 - 2 * all) << n;
+    for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(columns[i], 0.125 - 2.0 * x[i]);
+    EXPECT_EQ(columns.back(), 0.125);
+    EXPECT_EQ(one, n == 0 ? 0 : -2);
+  }
+}
+
+TEST(RowCode, OfOtherStepsIsNotMade) {
+  using enum PointwiseFn;
+  const auto made = [](const PointwiseStep& step, Element element = Element::f32) {
+    return row_code({{{element, false}}, {step}, {{1, RowChain::To::entries, Element::f32}}}) !=
+           nullptr;
+  };
+  EXPECT_EQ(made({exp, true, {0}, 0, {}}), runs_code());
+  EXPECT_FALSE(made({sin, true, {0}, 0, {}}));
+  EXPECT_FALSE(made({eq, true, {0, 0}, 0, {}}));
+  EXPECT_FALSE(made({add, false, {0, 0}, 0, {}}, Element::i32));
+  EXPECT_FALSE(made({to_real, true, {0}, 0, {}}, Element::i32));
+  EXPECT_FALSE(made({exp, true, {0}, 0, {}}, Element::i32));
+  EXPECT_FALSE(made({exp, true, {0}, 0, {}}, Element::f64));
+}
+
+}  // namespace
+}  // namespace shardproof::cpu
