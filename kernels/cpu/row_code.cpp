@@ -13,6 +13,7 @@ RowCode row_code(const RowChain&) { return nullptr; }
 #include <xbyak/xbyak.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <map>
 #include <mutex>
@@ -76,7 +77,9 @@ class Sources {
     constexpr int64_t least_cost = 40;  // instructions; a look-up takes about as long as 30
     const size_t from = of_[value];
     const bool is_source = from == any || from == none || from == value;
-    if (is_source || cost_[value] < least_cost || !is_read_[value]) return std::nullopt;
+    if (is_source || !gives_real(chain_.steps[value - chain_.inputs.size()]) ||
+        cost_[value] < least_cost || !is_read_[value])
+      return std::nullopt;
     return from;
   }
 
@@ -96,6 +99,8 @@ class Sources {
     using enum PointwiseFn;
     if (fn == constant) return 0;
     if (fn == add || fn == sub || fn == mul || fn == neg || fn == abs || fn == round_f32) return 1;
+    constexpr std::array quick{eq, ne, lt, gt, le, ge, where};
+    if (std::find(quick.begin(), quick.end(), fn) != quick.end()) return 2;
     if (fn == round_bf16 || fn == maximum || fn == minimum) return 4;
     return fn == div || fn == sqrt || fn == rsqrt ? 10 : 20;
   }
@@ -124,6 +129,11 @@ class Sources {
   std::vector<size_t> of_;     ///< by value: its source, `any` of a constant, `none`
   std::vector<int64_t> cost_;  ///< by value: instructions since its source
   std::vector<bool> is_read_;  ///< by value: with other values than those of its source
+};
+
+/// Of vcmpps and vpcmpd.
+struct Predicates {
+  uint8_t real, whole;
 };
 
 struct LookUp {
@@ -271,8 +281,14 @@ class Generator : public Xbyak::CodeGenerator {
     if (value < chain_.inputs.size())
       take(Vector(*at), value);
     else
-      vbroadcastss(Vector(*at), number(static_cast<float>(step_of(value).value)));
+      vbroadcastss(Vector(*at), ptr[r8 + offset(bits_of_constant(step_of(value)))]);
     return Vector(*at);
+  }
+  static uint32_t bits_of_constant(const PointwiseStep& step) {
+    if (step.real) return std::bit_cast<uint32_t>(static_cast<float>(step.value));
+    const auto whole = static_cast<int64_t>(step.value);
+    if (whole != static_cast<int32_t>(whole)) throw NoCode();
+    return static_cast<uint32_t>(whole);
   }
   void release(size_t value) {
     if (--left_[is_shared(value) ? 0 : vector_][value] > 0) return;
@@ -301,24 +317,37 @@ class Generator : public Xbyak::CodeGenerator {
   void take(const Vector& to, size_t k) {
     const auto& [element, one] = chain_.inputs[k];
     mov(rax, operand(k));
-    if (element == Element::f32) {
-      if (one)
-        vbroadcastss(to, ptr[rax]);
-      else
-        vmovups(only_last(to), entries_of(4));
-      return;
+    switch (element) {
+      case Element::f32:
+      case Element::i32:
+        if (one)
+          vbroadcastss(to, ptr[rax]);
+        else
+          vmovups(only_last(to), entries_of(4));
+        return;
+      case Element::bf16:
+        if (one)
+          vpbroadcastw(to, ptr[rax]);
+        else
+          vpmovzxwd(only_last(to), entries_of(2));
+        return vpslld(to, to, 16);
+      case Element::u8:
+        if (one)
+          movzx(eax, byte[rax]), vpbroadcastd(to, eax);
+        else
+          vpmovzxbd(only_last(to), entries_of(1));
+        return;
+      case Element::f64:
+      case Element::u32:
+      case Element::u64:
+        throw NoCode();
     }
-    if (element != Element::bf16) throw NoCode();
-    if (one)
-      vpbroadcastw(to, ptr[rax]);
-    else
-      vpmovzxwd(only_last(to), entries_of(2));
-    vpslld(to, to, 16);
   }
 
   void give(size_t k) {
     const auto& [value, kind, element] = chain_.results[k];
     const Vector from = of(value);
+    if (is_whole(value) == is_real(element)) throw NoCode();
     mov(rax, operand(chain_.inputs.size() + k));
     switch (kind) {
       case RowChain::To::sum:
@@ -338,12 +367,23 @@ class Generator : public Xbyak::CodeGenerator {
   }
 
   void store(size_t value, const Vector& from, Element element) {
-    if (element == Element::f32) return vmovups(only_last(entries_of(4)), from);
-    if (element != Element::bf16) throw NoCode();
+    if (element == Element::f32 || element == Element::i32)
+      return vmovups(only_last(entries_of(4)), from);
     const Temporary bits(*this);
+    if (element == Element::u8) {
+      vptestmd(k3, from, from);
+      set_where(bits);
+      return vpmovdb(only_last(entries_of(1)), bits);
+    }
+    if (element != Element::bf16) throw NoCode();
     if (!is_bf16(value)) round_upper_half(bits, from, narrow_nans_[value]);
     vpsrld(bits, is_bf16(value) ? from : Vector(bits), 16);
     vpmovdw(only_last(entries_of(2)), bits);
+  }
+  /// Integers and bools are 32 bits in a lane.
+  bool is_whole(size_t value) const {
+    return value < chain_.inputs.size() ? !is_real(chain_.inputs[value].element)
+                                        : !gives_real(step_of(value));
   }
   bool is_bf16(size_t value) const {
     return value < chain_.inputs.size() ? chain_.inputs[value].element == Element::bf16
@@ -389,12 +429,24 @@ class Generator : public Xbyak::CodeGenerator {
     const PointwiseStep& step = step_of(value);
     if (const auto found = look_ups_.find(value); found != look_ups_.end())
       return look_up(value, found->second);
-    if (step.fn == PointwiseFn::constant && step.real) return;  // when it is read
-    if (!step.real || step.arguments.empty() || step.arguments.size() > 2) throw NoCode();
-    const size_t first = step.arguments.front(), second = step.arguments.back();
-    const Vector a = of(first), b = of(second);
+    if (step.fn == PointwiseFn::constant) return;  // it is there when it is read
+    std::vector<Vector> x;
+    for (size_t argument : step.arguments) x.push_back(of(argument));
+    if (x.empty() || x.size() > 3) throw NoCode();
     const Vector to(*(place_of(value) = taken()));
-    switch (step.fn) {
+    if (step.real && gives_real(step) && x.size() < 3)
+      compute_real(step.fn, to, x.front(), x.back(), narrow_nans_[step.arguments.front()]);
+    else if (step.fn == PointwiseFn::where)
+      where(to, x);
+    else
+      compute_whole(step, to, x.front(), x.back());
+    for (size_t argument : step.arguments) release(argument);
+  }
+
+  /// `b` is `a` where there is one operand.
+  void compute_real(PointwiseFn fn, const Vector& to, const Vector& a, const Vector& b,
+                    bool narrow_nans) {
+    switch (fn) {
       case PointwiseFn::add:
         vaddps(to, a, b);
         break;
@@ -437,14 +489,51 @@ class Generator : public Xbyak::CodeGenerator {
         vmovaps(to, a);
         break;
       case PointwiseFn::round_bf16:
-        round_upper_half(to, a, narrow_nans_[first]);
+        round_upper_half(to, a, narrow_nans);
         vpandd(to, to, all(0xffff0000u));
         break;
       default:
         throw NoCode();
     }
-    release(first);
-    if (step.arguments.size() == 2) release(second);
+  }
+
+  /// Integers only compare: they have fewer bits here than elsewhere.
+  void compute_whole(const PointwiseStep& step, const Vector& to, const Vector& a,
+                     const Vector& b) {
+    using Fn = PointwiseFn;
+    // All are false where an operand is NaN, but for ne.
+    const std::map<Fn, Predicates> comparisons{{Fn::eq, {0, 0}},    {Fn::ne, {4, 4}},
+                                               {Fn::lt, {less, 1}}, {Fn::gt, {14, 6}},
+                                               {Fn::le, {2, 2}},    {Fn::ge, {13, 5}}};
+    if (const auto found = comparisons.find(step.fn); found != comparisons.end()) {
+      if (step.real)
+        vcmpps(k3, a, b, found->second.real);
+      else
+        vpcmpd(k3, a, b, found->second.whole);
+      return set_where(to);
+    }
+    if (step.real) throw NoCode();
+    if (step.fn == Fn::to_real) return vcvtdq2ps(to, a);
+    if (step.fn == Fn::logical_and) {
+      vptestmd(k3, a, a);
+      vptestmd(k3 | k3, b, b);
+    } else if (step.fn == Fn::logical_or) {
+      vpord(to, a, b);
+      vptestmd(k3, to, to);
+    } else if (step.fn == Fn::logical_not) {
+      vptestnmd(k3, a, a);
+    } else {
+      throw NoCode();
+    }
+    set_where(to);
+  }
+
+  /// 1 where k3 says so, else 0.
+  void set_where(const Vector& to) { vpbroadcastd(to | k3 | T_z, ptr[r8 + offset(1u)]); }
+
+  void where(const Vector& to, const std::vector<Vector>& x) {
+    vptestmd(k3, x[0], x[0]);
+    vpblendmd(to | k3, x[2], x[1]);
   }
 
   static constexpr int less = 1, unordered = 3, not_greater_equal = 9;  // of vcmpps

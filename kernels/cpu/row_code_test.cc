@@ -44,33 +44,79 @@ float any_number(std::mt19937& rng) {
 }
 
 /// A chain of the functions that have code, along a row of n entries.
-Pointwise chain_of_code(std::mt19937& rng, int64_t n, size_t steps) {
-  using enum PointwiseFn;
-  Pointwise op;
-  const size_t inputs = 1 + drawn_below(rng, 4);
-  for (size_t i = 0; i < inputs; ++i)
-    op.inputs.push_back(drawn_below(rng, 2) ? Element::f32 : Element::bf16);
-  op.output = drawn_below(rng, 2) ? Element::f32 : Element::bf16;
-  for (size_t i = 0; i < steps; ++i) {
-    const PointwiseFn fn = std::array{
-        constant,   neg,       abs, exp, tanh, sqrt, rsqrt,   round_bf16,
-        round_bf16, round_f32, add, sub, mul,  div,  maximum, minimum}[drawn_below(rng, 16)];
-    PointwiseStep step{fn, true, {}, 0.25 * static_cast<double>(drawn_below(rng, 9)), {}};
-    const bool two =
-        fn == add || fn == sub || fn == mul || fn == div || fn == maximum || fn == minimum;
-    for (size_t k = 0, arguments = fn == constant ? 0 : two ? 2 : 1; k < arguments; ++k) {
-      const size_t before = inputs + i, near = std::min<size_t>(before, 4);
-      step.arguments.push_back(drawn_below(rng, 3) ? before - 1 - drawn_below(rng, near)
-                                                   : drawn_below(rng, before));
+class ChainOfCode {
+ public:
+  ChainOfCode(std::mt19937& rng, int64_t n, size_t steps) : rng_(rng) {
+    const std::array elements{Element::f32,  Element::bf16, Element::f32,
+                              Element::bf16, Element::i32,  Element::u8};
+    for (size_t i = 0, inputs = 1 + drawn_below(rng, 4); i < inputs; ++i) {
+      op.inputs.push_back(elements[drawn_below(rng, elements.size())]);
+      reals_.push_back(is_real(op.inputs.back()));
     }
-    op.steps.push_back(step);
+    while (op.steps.size() < steps) add_step();
+    op.output = reals_.back() ? std::array{Element::f32, Element::bf16}[drawn_below(rng, 2)]
+                              : std::array{Element::i32, Element::u8}[drawn_below(rng, 2)];
+    op.nest.extents = {n};
+    op.nest.strides.assign(op.inputs.size() + 1, {1});
+    for (size_t k = 1; k <= op.inputs.size(); ++k)
+      if (drawn_below(rng, 4) == 0) op.nest.strides[k] = {0};
   }
-  op.nest.extents = {n};
-  op.nest.strides.assign(inputs + 1, {1});
-  for (size_t k = 1; k <= inputs; ++k)
-    if (drawn_below(rng, 4) == 0) op.nest.strides[k] = {0};
-  return op;
-}
+
+  Pointwise op;
+
+ private:
+  size_t append(PointwiseFn fn, bool of_real, std::vector<size_t> arguments) {
+    const double value =
+        of_real ? 0.25 * static_cast<double>(drawn_below(rng_, 9)) : drawn_below(rng_, 3);
+    op.steps.push_back({fn, of_real, std::move(arguments), value, {}});
+    reals_.push_back(gives_real(op.steps.back()));
+    return reals_.size() - 1;
+  }
+  /// Mostly a late one.
+  size_t some(bool real) {
+    for (int tries = 0; tries < 12; ++tries) {
+      const size_t count = reals_.size(), near = std::min<size_t>(count, 5);
+      const size_t at =
+          drawn_below(rng_, 3) ? count - 1 - drawn_below(rng_, near) : drawn_below(rng_, count);
+      if (reals_[at] == real) return at;
+    }
+    return append(PointwiseFn::constant, real, {});
+  }
+
+  void add_step() {
+    using enum PointwiseFn;
+    const auto one_of = [&](auto all) { return all[drawn_below(rng_, all.size())]; };
+    switch (drawn_below(rng_, 12)) {
+      case 0:
+        return void(
+            append(one_of(std::array{eq, ne, lt, gt, le, ge}), true, {some(true), some(true)}));
+      case 1:
+        return void(
+            append(one_of(std::array{eq, ne, lt, gt, le, ge}), false, {some(false), some(false)}));
+      case 2:
+        return void(
+            append(one_of(std::array{logical_and, logical_or}), false, {some(false), some(false)}));
+      case 3:
+        return void(append(one_of(std::array{logical_not, to_real}), false, {some(false)}));
+      case 4: {
+        const bool real = drawn_below(rng_, 3) > 0;
+        return void(append(where, real, {some(false), some(real), some(real)}));
+      }
+      case 5:
+      case 6:
+      case 7:
+        return void(append(
+            one_of(std::array{neg, abs, exp, tanh, sqrt, rsqrt, round_f32, round_bf16, round_bf16}),
+            true, {some(true)}));
+      default:
+        return void(append(one_of(std::array{add, sub, mul, div, maximum, minimum}), true,
+                           {some(true), some(true)}));
+    }
+  }
+
+  std::mt19937& rng_;
+  std::vector<bool> reals_;  ///< by value
+};
 
 using RowBytes = std::vector<unsigned char>;
 
@@ -80,14 +126,22 @@ RowBytes any_numbers(std::mt19937& rng, Element element, int64_t n) {
     const float x = any_number(rng);
     if (element == Element::f32)
       reinterpret_cast<float*>(bytes.data())[i] = x;
-    else
+    else if (element == Element::bf16)
       reinterpret_cast<uint16_t*>(bytes.data())[i] = f32_to_bf16(x);
+    else if (element == Element::i32)
+      reinterpret_cast<int32_t*>(bytes.data())[i] =
+          drawn_below(rng, 2) ? static_cast<int32_t>(drawn_below(rng, 4)) - 1
+                              : static_cast<int32_t>(rng());
+    else
+      bytes[static_cast<size_t>(i)] = static_cast<unsigned char>(drawn_below(rng, 3));
   }
   return bytes;
 }
 
 /// The bits of an entry, equal for all NaNs: which operand's NaN is kept is the compiler's choice.
 uint32_t bits_or_nan(const RowBytes& bytes, Element element, int64_t i) {
+  if (element == Element::u8) return bytes[static_cast<size_t>(i)];
+  if (element == Element::i32) return reinterpret_cast<const uint32_t*>(bytes.data())[i];
   const uint32_t bits =
       element == Element::f32
           ? reinterpret_cast<const uint32_t*>(bytes.data())[i]
@@ -111,7 +165,7 @@ TEST(RowCode, HasTheBitsOfTheSteps) {
   for (int round = 0; round < 3'000 && !HasFailure(); ++round) {
     const int64_t n =
         1 + static_cast<int64_t>(drawn_below(rng, 150));  // too few for code of a Pointwise
-    const Pointwise op = chain_of_code(rng, n, 1 + drawn_below(rng, 30));
+    const Pointwise op = ChainOfCode(rng, n, 1 + drawn_below(rng, 30)).op;
     const RowCode code = code_of(op);
     if (!code) continue;  // too many values at once
     ++ran;
@@ -137,7 +191,7 @@ TEST(RowCode, RunsLongChains) {
   std::mt19937 rng(6);
   for (int round = 0; round < 40 && !HasFailure(); ++round) {
     const int64_t n = 100 + static_cast<int64_t>(drawn_below(rng, 300)), rows = 90, gap = 5;
-    Pointwise op = chain_of_code(rng, n, 1 + drawn_below(rng, 12));
+    Pointwise op = ChainOfCode(rng, n, 1 + drawn_below(rng, 12)).op;
     op.nest.extents = {rows, n};
     for (std::vector<int64_t>& strides : op.nest.strides)
       strides = {strides[0] == 0 ? 1 : n + gap, strides[0]};
@@ -202,10 +256,10 @@ TEST(RowCode, OfOtherStepsIsNotMade) {
   };
   EXPECT_EQ(made({exp, true, {0}, 0, {}}), runs_code());
   EXPECT_FALSE(made({sin, true, {0}, 0, {}}));
-  EXPECT_FALSE(made({eq, true, {0, 0}, 0, {}}));
+  EXPECT_FALSE(made({eq, true, {0, 0}, 0, {}}));  // no float
   EXPECT_FALSE(made({add, false, {0, 0}, 0, {}}, Element::i32));
-  EXPECT_FALSE(made({to_real, true, {0}, 0, {}}, Element::i32));
-  EXPECT_FALSE(made({exp, true, {0}, 0, {}}, Element::i32));
+  EXPECT_EQ(made({to_real, false, {0}, 0, {}}, Element::i32), runs_code());
+  EXPECT_FALSE(made({to_real, false, {0}, 0, {}}, Element::u32));
   EXPECT_FALSE(made({exp, true, {0}, 0, {}}, Element::f64));
 }
 

@@ -70,9 +70,10 @@ class Assembly {
       for (size_t argument : step(at).step.arguments) find_inputs(argument, is_here);
     } else if (values_.emplace(at, stage_.operands.size()).second) {
       const RowPhases::Register& own = phases_.registers[at];
+      // The values of a row are floats: a chain that reads another one has no code.
       const Element element = given      ? op_.inputs[at].element
                               : own.real ? Element::f32
-                                         : Element::i32;
+                                         : Element::u64;
       stage_.chain.inputs.push_back({element, own.reach != Reach::entry});
       stage_.operands.push_back({given ? Stage::At::input : Stage::At::value, at});
     }
