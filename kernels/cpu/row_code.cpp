@@ -2,6 +2,7 @@
 
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/look_ups.h"
+#include "kernels/cpu/sources.h"
 
 #ifndef SHARDPROOF_XBYAK
 namespace shardproof::cpu {
@@ -49,88 +50,6 @@ class Numbers {
   std::vector<uint32_t> bits_;
 };
 
-/// Which values of a chain depend on a single bf16 value: an input, or what a step rounds.
-class Sources {
- public:
-  explicit Sources(const RowChain& chain) : chain_(chain) {
-    for (const RowChain::Input& input : chain.inputs)
-      add(input.element == Element::bf16 && !input.one ? size() : none, 0);
-    for (const PointwiseStep& step : chain.steps) {
-      size_t source = any;
-      int64_t cost = cost_of(step.fn);
-      for (size_t value : step.arguments) {
-        if (of_[value] == any) continue;
-        source = source == any || source == of_[value] ? of_[value] : none;
-        if (of_[value] != value) cost += cost_[value];
-      }
-      const bool rounds = step.fn == PointwiseFn::round_bf16;
-      add(source == none && rounds ? size() : step.real ? source : none, source == none ? 0 : cost);
-    }
-    find_readers();
-  }
-
-  size_t size() const { return of_.size(); }
-
-  /// The source of a value that takes longer to compute than to look up, and that is read where
-  /// other values are.
-  std::optional<size_t> worth_looking_up(size_t value) const {
-    constexpr int64_t least_cost = 40;  // instructions; a look-up takes about as long as 30
-    const size_t from = of_[value];
-    const bool is_source = from == any || from == none || from == value;
-    if (is_source || !gives_real(chain_.steps[value - chain_.inputs.size()]) ||
-        cost_[value] < least_cost || !is_read_[value])
-      return std::nullopt;
-    return from;
-  }
-
-  Pointwise part_of(size_t value, size_t from) const {
-    Pointwise part;
-    part.inputs = {Element::bf16};
-    part.nest = {{table_size}, {{1}, {1}}};
-    std::map<size_t, size_t> at{{from, 0}};
-    add_steps(part, at, value);
-    return part;
-  }
-
- private:
-  static constexpr size_t any = SIZE_MAX, none = SIZE_MAX - 1;
-
-  static int64_t cost_of(PointwiseFn fn) {
-    using enum PointwiseFn;
-    if (fn == constant) return 0;
-    if (fn == add || fn == sub || fn == mul || fn == neg || fn == abs || fn == round_f32) return 1;
-    constexpr std::array quick{eq, ne, lt, gt, le, ge, where};
-    if (std::find(quick.begin(), quick.end(), fn) != quick.end()) return 2;
-    if (fn == round_bf16 || fn == maximum || fn == minimum) return 4;
-    return fn == div || fn == sqrt || fn == rsqrt ? 10 : 20;
-  }
-
-  void add(size_t source, int64_t cost) {
-    of_.push_back(source);
-    cost_.push_back(cost);
-  }
-  void find_readers() {
-    is_read_.resize(size());
-    for (const RowChain::Result& result : chain_.results) is_read_[result.value] = true;
-    for (size_t i = 0; i < chain_.steps.size(); ++i)
-      for (size_t value : chain_.steps[i].arguments)
-        if (of_[chain_.inputs.size() + i] != of_[value]) is_read_[value] = true;
-  }
-  void add_steps(Pointwise& part, std::map<size_t, size_t>& at, size_t value) const {
-    if (at.contains(value)) return;
-    PointwiseStep step = chain_.steps[value - chain_.inputs.size()];
-    for (size_t argument : step.arguments) add_steps(part, at, argument);
-    for (size_t& argument : step.arguments) argument = at.at(argument);
-    part.steps.push_back(std::move(step));
-    at[value] = part.steps.size();
-  }
-
-  const RowChain& chain_;
-  std::vector<size_t> of_;     ///< by value: its source, `any` of a constant, `none`
-  std::vector<int64_t> cost_;  ///< by value: instructions since its source
-  std::vector<bool> is_read_;  ///< by value: with other values than those of its source
-};
-
 /// Of vcmpps and vpcmpd.
 struct Predicates {
   uint8_t real, whole;
@@ -162,7 +81,7 @@ class Generator : public Xbyak::CodeGenerator {
   // rax: an operand's address. k1, k2: the lanes of the last entries, of both halves. k3: a choice.
 
   void generate() {
-    Xbyak::Label rest, end;
+    Xbyak::Label end;
     mov(r8, reinterpret_cast<uint64_t>(numbers_.data()));
     xor_(ecx, ecx);
     for (const auto& [k, sum] : sums_) vpxord(sum, sum, sum);
@@ -446,55 +365,23 @@ class Generator : public Xbyak::CodeGenerator {
   /// `b` is `a` where there is one operand.
   void compute_real(PointwiseFn fn, const Vector& to, const Vector& a, const Vector& b,
                     bool narrow_nans) {
-    switch (fn) {
-      case PointwiseFn::add:
-        vaddps(to, a, b);
-        break;
-      case PointwiseFn::sub:
-        vsubps(to, a, b);
-        break;
-      case PointwiseFn::mul:
-        vmulps(to, a, b);
-        break;
-      case PointwiseFn::div:
-        vdivps(to, a, b);
-        break;
-      case PointwiseFn::maximum:
-        vcmpps(k3, a, b, less);
-        second_where(to, a, b);
-        break;
-      case PointwiseFn::minimum:
-        vcmpps(k3, b, a, less);
-        second_where(to, a, b);
-        break;
-      case PointwiseFn::neg:
-        vxorps(to, a, all(0x80000000u));
-        break;
-      case PointwiseFn::abs:
-        vandps(to, a, all(0x7fffffffu));
-        break;
-      case PointwiseFn::sqrt:
-        vsqrtps(to, a);
-        break;
-      case PointwiseFn::rsqrt:
-        root(to, a);
-        break;
-      case PointwiseFn::exp:
-        exponential(to, a);
-        break;
-      case PointwiseFn::tanh:
-        tangent(to, a);
-        break;
-      case PointwiseFn::round_f32:
-        vmovaps(to, a);
-        break;
-      case PointwiseFn::round_bf16:
-        round_upper_half(to, a, narrow_nans);
-        vpandd(to, to, all(0xffff0000u));
-        break;
-      default:
-        throw NoCode();
-    }
+    using Fn = PointwiseFn;
+    if (fn == Fn::add) return vaddps(to, a, b);
+    if (fn == Fn::sub) return vsubps(to, a, b);
+    if (fn == Fn::mul) return vmulps(to, a, b);
+    if (fn == Fn::div) return vdivps(to, a, b);
+    if (fn == Fn::maximum) return vcmpps(k3, a, b, less), second_where_k3(to, a, b);
+    if (fn == Fn::minimum) return vcmpps(k3, b, a, less), second_where_k3(to, a, b);
+    if (fn == Fn::neg) return vxorps(to, a, all(0x80000000u));
+    if (fn == Fn::abs) return vandps(to, a, all(0x7fffffffu));
+    if (fn == Fn::sqrt) return vsqrtps(to, a);
+    if (fn == Fn::rsqrt) return root(to, a);
+    if (fn == Fn::exp) return exponential(to, a);
+    if (fn == Fn::tanh) return tangent(to, a);
+    if (fn == Fn::round_f32) return vmovaps(to, a);
+    if (fn != Fn::round_bf16) throw NoCode();
+    round_upper_half(to, a, narrow_nans);
+    vpandd(to, to, all(0xffff0000u));
   }
 
   /// Integers only compare: they have fewer bits here than elsewhere.
@@ -549,7 +436,7 @@ class Generator : public Xbyak::CodeGenerator {
   }
 
   /// b where k3 says so or b is NaN, else a.
-  void second_where(const Vector& to, const Vector& a, const Vector& b) {
+  void second_where_k3(const Vector& to, const Vector& a, const Vector& b) {
     vcmpps(k4, b, b, unordered);
     korw(k3, k3, k4);
     vblendmps(to | k3, a, b);
@@ -628,7 +515,8 @@ class Generator : public Xbyak::CodeGenerator {
   /// A value that depends on one bf16 value alone has 2^16 results.
   void find_look_ups() {
     const Sources sources(chain_);
-    for (size_t value = chain_.inputs.size(); value < sources.size(); ++value)
+    for (size_t value = chain_.inputs.size(); value < chain_.inputs.size() + chain_.steps.size();
+         ++value)
       if (const auto from = sources.worth_looking_up(value))
         if (const float* table = kept_table(sources.part_of(value, *from)))
           look_ups_[value] = {*from, table};
