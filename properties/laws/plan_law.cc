@@ -112,6 +112,14 @@ std::string first_difference(const Program& program, const PlanReport& report, i
   return "";
 }
 
+/// How many passes along rows the plan has on this processor.
+size_t passes(const std::vector<plan::Step>& steps) {
+  size_t count = 0;
+  for (const plan::Step& step : steps)
+    count += passes(step.body) + (step.fused && std::holds_alternative<Rowwise>(step.fused->op));
+  return count;
+}
+
 void run_file(const std::string& path, Tally& tally) {
   SCOPED_TRACE(path);
   CheckOptions options;
@@ -147,6 +155,40 @@ TEST(Plans, OfTheModelsRunAsProved) {
   EXPECT_LT(tally.blunt, 20);
   EXPECT_GE(tally.values, 40);
   EXPECT_GE(tally.steps, 10);
+}
+
+// Rows that are long enough for one pass, of which random sizes have none.
+TEST(Plans, OfLongRowsRunAsProved) {
+  const DimSizes gpt2{{"B", 2},  {"L", 64}, {"M", 64}, {"F", 128}, {"H", 2},
+                      {"D", 32}, {"V", 64}, {"N", 2},  {"P", 64}};
+  const DimSizes llama{{"B", 2}, {"L", 64}, {"M", 64}, {"F", 128}, {"Q", 2},
+                       {"K", 1}, {"D", 32}, {"V", 64}, {"N", 2}};
+  const bool has_passes = cpu_device()->has_fused(Rowwise{1, 1 << 20, {{}}, {}, {{}}});
+  for (const auto& [file, plan, sizes] : {std::tuple{"gpt2_data_parallel", "train_step_ddp", gpt2},
+                                          {"gpt2_data_parallel", "train_step_fsdp", gpt2},
+                                          {"llama3_data_parallel", "train_step_ddp", llama}}) {
+    const Program program = Program::load(root + "/spec/models/" + file + ".shard");
+    const PlanReport& report = program.plan(plan);
+    ASSERT_EQ(report.verdict, Verdict::proved);
+    PlanCase one = properties::case_of(program, report);
+    one.sizes = {{{"d", 2}}, sizes};
+    if (has_passes) {
+      const Plan compiled = compile_plan(program, plan, properties::mesh_of(one.sizes), sizes, 0);
+      EXPECT_GT(passes(compiled.steps()), 4u);
+    }
+    const auto wanted = properties::draw_inputs(one, 5, false);
+    ASSERT_TRUE(wanted);
+    EXPECT_EQ(
+        beyond_rounding(one, *wanted, properties::rounding_bounds(one, *wanted).f32, Precision::f32,
+                        properties::run_on_ranks(one, {.precision = Precision::f32})),
+        "")
+        << file << " " << plan;
+    EXPECT_EQ(beyond_rounding(one, *wanted, properties::written_bounds(one, *wanted),
+                              Precision::as_written,
+                              properties::run_on_ranks(one, {.precision = Precision::as_written})),
+              "")
+        << file << " " << plan << " as written";
+  }
 }
 
 int64_t count(const std::vector<plan::Step>& steps, const std::string& op) {
