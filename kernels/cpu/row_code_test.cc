@@ -9,7 +9,6 @@
 #include <random>
 
 #include "kernels/bf16.h"
-#include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels.h"
 
 namespace shardproof::cpu {
