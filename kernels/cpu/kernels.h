@@ -19,6 +19,8 @@ void run(const IndexAdd& op, void* out, const void* const* inputs);
 void run(const Ordered& op, void* out, const void* const* inputs);
 /// pointwise.cpp. Throws std::domain_error if an integer is divided by 0.
 void run(const Pointwise& op, void* out, const void* const* inputs);
+/// The same step by step: neither by machine code nor with look-ups.
+void run_steps(const Pointwise& op, void* out, const void* const* inputs);
 /// reduce.cpp. Sums in double, in loop order, and rounds once.
 void run(const Reduce& op, void* out, const void* const* inputs);
 /// matmul.cpp: by oneDNN if it is installed, else by Eigen. Supports what multiplies() accepts.

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "kernels/cpu/isa.h"
+#include "kernels/cpu/kernels.h"
 
 namespace shardproof::cpu {
 namespace {
@@ -129,15 +130,16 @@ class Finder {
 
 }  // namespace
 
+void put(std::string& key, uint64_t word) {
+  key.append(reinterpret_cast<const char*>(&word), sizeof word);
+}
+
 std::string key_of_steps(const std::vector<PointwiseStep>& steps) {
   std::string key;
-  const auto put = [&key](uint64_t word) {
-    key.append(reinterpret_cast<const char*>(&word), sizeof word);
-  };
   for (const PointwiseStep& step : steps) {
-    put(static_cast<uint64_t>(step.fn) << 8 | step.arguments.size() << 1 | step.real);
-    for (size_t argument : step.arguments) put(argument);
-    put(std::bit_cast<uint64_t>(step.value));
+    put(key, static_cast<uint64_t>(step.fn) << 8 | step.arguments.size() << 1 | step.real);
+    for (size_t argument : step.arguments) put(key, argument);
+    put(key, std::bit_cast<uint64_t>(step.value));
     key += step.tag + '\0';
   }
   return key;

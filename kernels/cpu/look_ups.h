@@ -30,10 +30,9 @@ constexpr int64_t table_size = int64_t{1} << 16;
 /// Null once 64 others are kept. Thread-safe.
 const float* kept_table(const Pointwise& part);
 
-/// run(), step by step: neither by machine code nor with look-ups.
-void run_steps(const Pointwise& op, void* out, const void* const* inputs);
-
 /// Equal for equal steps alone.
 std::string key_of_steps(const std::vector<PointwiseStep>& steps);
+/// Appends a word to a key.
+void put(std::string& key, uint64_t word);
 
 }  // namespace shardproof::cpu

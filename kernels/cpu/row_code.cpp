@@ -17,6 +17,7 @@ RowCode row_code(const RowChain&) { return nullptr; }
 #include <array>
 #include <bit>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <numeric>
 #include <optional>
@@ -78,7 +79,8 @@ class Generator : public Xbyak::CodeGenerator {
 
  private:
   // rdi: the operands' addresses. rsi: the entries that are left. rcx: the entry. r8: the numbers.
-  // rax: an operand's address. k1, k2: the lanes of the last entries, of both halves. k3: a choice.
+  // rax: an operand's address. k1, k2: the lanes of the last entries, of both halves. k3, k4: a
+  // choice.
 
   void generate() {
     Xbyak::Label end;
@@ -117,7 +119,7 @@ class Generator : public Xbyak::CodeGenerator {
     return has;
   }
 
-  /// While there are entries for so many vectors.
+  /// While there are entries for this many vectors.
   void loop(size_t vectors) {
     Xbyak::Label next;
     const auto count = static_cast<int>(vectors) * lanes;
@@ -220,7 +222,7 @@ class Generator : public Xbyak::CodeGenerator {
 
   // --- memory ---
 
-  /// The vector's entries of an array of entries of so many bytes, which starts at rax.
+  /// The vector's entries of an array that starts at rax; an entry has this many bytes.
   Xbyak::Address entries_of(int bytes, int offset = 0) {
     return ptr[rax + rcx * bytes + (static_cast<int>(vector_) * lanes * bytes + offset)];
   }
@@ -389,9 +391,9 @@ class Generator : public Xbyak::CodeGenerator {
                      const Vector& b) {
     using Fn = PointwiseFn;
     // All are false where an operand is NaN, but for ne.
-    const std::map<Fn, Predicates> comparisons{{Fn::eq, {0, 0}},    {Fn::ne, {4, 4}},
-                                               {Fn::lt, {less, 1}}, {Fn::gt, {14, 6}},
-                                               {Fn::le, {2, 2}},    {Fn::ge, {13, 5}}};
+    static const std::map<Fn, Predicates> comparisons{{Fn::eq, {0, 0}},    {Fn::ne, {4, 4}},
+                                                      {Fn::lt, {less, 1}}, {Fn::gt, {14, 6}},
+                                                      {Fn::le, {2, 2}},    {Fn::ge, {13, 5}}};
     if (const auto found = comparisons.find(step.fn); found != comparisons.end()) {
       if (step.real)
         vcmpps(k3, a, b, found->second.real);
@@ -546,15 +548,13 @@ class Generator : public Xbyak::CodeGenerator {
 /// Equal for equal chains.
 std::string key_of(const RowChain& chain) {
   std::string key = key_of_steps(chain.steps);
-  const auto put = [&key](uint64_t word) {
-    key.append(reinterpret_cast<const char*>(&word), sizeof word);
-  };
-  put(chain.steps.size());
+  put(key, chain.steps.size());
+  put(key, chain.inputs.size());
   for (const RowChain::Input& input : chain.inputs)
-    put(static_cast<uint64_t>(input.element) << 1 | input.one);
+    put(key, static_cast<uint64_t>(input.element) << 1 | input.one);
   for (const RowChain::Result& result : chain.results)
-    put(result.value << 16 | static_cast<uint64_t>(result.to) << 8 |
-        static_cast<uint64_t>(result.element));
+    put(key, result.value << 16 | static_cast<uint64_t>(result.to) << 8 |
+                 static_cast<uint64_t>(result.element));
   return key;
 }
 

@@ -251,6 +251,16 @@ TEST(RowCode, SumsAndColumns) {
   }
 }
 
+/// An f32 input and a bf16 result of value 0 once had the same word in a chain's key.
+TEST(RowCode, ChainsOfOtherInputsHaveOtherCode) {
+  if (!runs_code()) GTEST_SKIP() << "no machine code on this processor";
+  const std::vector<PointwiseStep> steps{{PointwiseFn::neg, true, {0}, 0, {}}};
+  const RowChain::Input f32{Element::f32, false};
+  const RowChain::Result one{1, RowChain::To::entries, Element::f32},
+      zero{0, RowChain::To::entries, Element::bf16};
+  EXPECT_NE(row_code({{f32, f32}, steps, {one}}), row_code({{f32}, steps, {zero, one}}));
+}
+
 TEST(RowCode, OfOtherStepsIsNotMade) {
   using enum PointwiseFn;
   const auto made = [](const PointwiseStep& step, Element element = Element::f32) {

@@ -22,6 +22,9 @@ Rowwise random_rows(Dice& dice);
 /// allowed.
 RowwiseCase rowwise_case(Rowwise op, Dice& dice);
 
+/// Rows of training steps, every output in the memory of an input.
+std::vector<RowwiseCase> rows_in_place();
+
 /// A double and the error bound for a machine that computes in f32.
 struct Bounded {
   double value = 0, off = 0;

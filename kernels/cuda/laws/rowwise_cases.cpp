@@ -215,4 +215,16 @@ std::vector<RowwiseCase> compiled_rows() {
   return cases;
 }
 
+std::vector<RowwiseCase> rows_in_place() {
+  Dice dice(6);
+  std::vector<RowwiseCase> all;
+  for (int64_t length : {33, 64, 2048}) {
+    all.push_back(rowwise_case(swiglu_backward_rows(5, length), dice));
+    all.back().outputs = {1, 2, 0};
+    all.push_back(rowwise_case(rms_norm_backward_rows(5, length), dice));
+    all.back().outputs[0] = 1;
+  }
+  return all;
+}
+
 }  // namespace shardproof::laws
