@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/bf16.h"
+#include "kernels/cpu/amx.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/cpu/threads.h"
@@ -73,8 +74,8 @@ void product_at_once(const Sizes& s, const T* a, const MatrixStrides& at_a, cons
 /// column are then few enough for the cache, where widths like 1024 and 3072 leave room for few.
 /// Sums of 1024 terms took up to a fifth less time.
 template <class T>
-void product(const Sizes& s, const T* a, const MatrixStrides& at_a, const T* b,
-             const MatrixStrides& at_b, T* c, int64_t c_row, bool adds) {
+void product_without_tiles(const Sizes& s, const T* a, const MatrixStrides& at_a, const T* b,
+                           const MatrixStrides& at_b, T* c, int64_t c_row, bool adds) {
   constexpr int64_t wide = 1024, many_terms = 512, few_terms = 128;
   const bool some_rows = std::is_same_v<T, float> && !by_rows(at_a, s.k) && by_rows(at_b, s.n) &&
                          at_a.column > s.m && at_a.column >= wide && s.k >= many_terms;
@@ -82,6 +83,21 @@ void product(const Sizes& s, const T* a, const MatrixStrides& at_a, const T* b,
   for (int64_t p = 0; p == 0 || p < s.k; p += most)
     product_at_once({s.m, s.n, std::min(most, s.k - p)}, a + p * at_a.column, at_a,
                     b + p * at_b.row, at_b, c, c_row, adds || p > 0);
+}
+
+template <class T>
+void product(const Sizes& s, const T* a, const MatrixStrides& at_a, const T* b,
+             const MatrixStrides& at_b, T* c, int64_t c_row, bool adds) {
+  const auto of = [&](const ProductBlock& block, bool goes_on) {
+    product_without_tiles({block.m, block.n, block.k},
+                          a + block.i * at_a.row + block.p * at_a.column, at_a,
+                          b + block.p * at_b.row + block.j * at_b.column, at_b,
+                          c + block.i * c_row + block.j, c_row, goes_on);
+  };
+  if constexpr (std::is_same_v<T, float>)
+    if (amx_takes(s.m, s.n, s.k))
+      return amx_product(s.m, s.n, s.k, {a, at_a}, {b, at_b}, c, c_row, adds, of);
+  of({0, s.m, 0, s.n, 0, s.k}, adds);
 }
 
 /// A product of the batch, or some of its rows and columns: offsets of c, a and b, and how many.
@@ -98,9 +114,22 @@ struct Grid {
   int64_t rows = 1, columns = 1;
 };
 
+bool is_of(Element element, const Matmul& op) {
+  return std::ranges::all_of(op.elements, [&](Element each) { return each == element; });
+}
+
 Grid grid_of(const Matmul& op) {
   constexpr int64_t few_terms = 512, most_rows = 1024, most_pieces = 16;
   const int64_t products = std::max<int64_t>(op.batch.count(), 1);
+  if (is_of(Element::f32, op) && amx_takes(op.m, op.n, op.k)) {
+    // Columns that it would also take apart, and rows if threads had too little to share: each part
+    // of them packs b again.
+    const int64_t columns = (op.n + amx_columns - 1) / amx_columns, shared = products * columns;
+    return {shared < 2 ? std::clamp<int64_t>(op.m / 128, 1, 2)
+                       : std::clamp<int64_t>(op.m / most_rows, 1,
+                                             std::max<int64_t>(most_pieces / shared, 1)),
+            columns};
+  }
   const int64_t work = products * op.m * op.n * op.k;
   const bool narrow = op.elements[1] == Element::bf16, transposed = !by_rows(op.a, op.k);
   // In halves, where others would stay whole: a step of a Llama of 10 M parameters took a sixth
@@ -290,8 +319,7 @@ void products_in_blocks(const Matmul& op, void* c, const void* a, const void* b)
 }  // namespace
 
 void multiply(const Matmul& op, void* c, const void* a, const void* b, bool adds) {
-  const auto [to, left, right] = op.elements;
-  if (to == Element::f32 && left == to && right == to)
+  if (is_of(Element::f32, op))
     product({op.m, op.n, op.k}, static_cast<const float*>(a), op.a, static_cast<const float*>(b),
             op.b, static_cast<float*>(c), op.c.row, adds);
   else if (!of_bf16(op, c, a, b, adds))
@@ -319,7 +347,7 @@ void run(const Matmul& op, void* out, const void* const* inputs) {
   if (!multiplies(c, a, b)) throw std::logic_error("no product of such entries");
   if (c == Element::f64)
     products<double>(op, out, inputs[0], inputs[1]);
-  else if (c == Element::f32 && a == c && b == c)
+  else if (is_of(Element::f32, op))
     products<float>(op, out, inputs[0], inputs[1]);
   else
     products_in_blocks(op, out, inputs[0], inputs[1]);

@@ -1,6 +1,7 @@
 // Products against sums in double: every mixture of f32 and bf16, both orders of every operand,
-// sizes on both sides of every block, gaps between rows, and operands that a batch repeats. Red if
-// a block is left out or added twice, a sum is rounded before its end, or a stride is another's.
+// sizes on both sides of every block, gaps between rows, operands that a batch repeats, and numbers
+// at the ends of f32. Red if a block is left out or added twice, a sum is rounded before its end,
+// or a stride is another's.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,6 +10,7 @@
 #include <random>
 
 #include "kernels/bf16.h"
+#include "kernels/cpu/amx.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/onednn.h"
@@ -135,6 +137,121 @@ TEST(Matmul, TheSameBitsTwice) {
   run(op, first.data(), inputs);
   run(op, second.data(), inputs);
   EXPECT_EQ(first, second);
+}
+
+/// Sizes for which tiles are faster, with several blocks of every dim, none of them whole.
+constexpr Case of_tiles{150, 600, 300};
+
+struct F32Product {
+  Operand a{Element::f32, of_tiles.m, of_tiles.k, true, 0, 1},
+      b{Element::f32, of_tiles.k, of_tiles.n, true, 0, 1};
+  std::vector<float> c = std::vector<float>(of_tiles.m * of_tiles.n);
+
+  F32Product() { a.fill(6), b.fill(7); }
+  float& left(int64_t i, int64_t p) { return entry(a, i, p); }
+  float& right(int64_t p, int64_t j) { return entry(b, p, j); }
+  float at(int64_t i, int64_t j) const { return c[static_cast<size_t>(i * of_tiles.n + j)]; }
+  void compute() {
+    const auto [m, n, k, batch] = of_tiles;
+    multiply({m, n, k, a.strides, b.strides, {n, 1}, {{}, {{}, {}, {}}}}, c.data(), a.data.data(),
+             b.data.data(), false);
+  }
+  /// The error of an entry, of what sums of f32 may have.
+  double share_of_bound(int64_t i, int64_t j) const {
+    double sum = 0, size = 0;
+    for (int64_t p = 0; p < of_tiles.k; ++p) {
+      const double term = a.at(0, i, p) * b.at(0, p, j);
+      sum += term;
+      size += std::abs(term);
+    }
+    constexpr double smallest = 0x1p-149;
+    return std::abs(at(i, j) - sum) /
+           (static_cast<double>(of_tiles.k) * (0x1p-24 * size + smallest));
+  }
+
+ private:
+  static float& entry(Operand& x, int64_t i, int64_t j) {
+    return reinterpret_cast<float*>(x.data.data())[i * x.strides.row + j];
+  }
+};
+
+/// Red if a part of a number is lost: half of the bound for random signs is far more than f32 has.
+TEST(Matmul, TilesHaveTheErrorOfF32) {
+  F32Product product;
+  product.compute();
+  double sum = 0, count = 0;
+  for (int64_t i = 0; i < of_tiles.m; i += 7)
+    for (int64_t j = 0; j < of_tiles.n; j += 11, ++count)
+      sum += std::pow(product.share_of_bound(i, j) * static_cast<double>(of_tiles.k), 2);
+  const double most = amx_takes(of_tiles.m, of_tiles.n, of_tiles.k) ? 0.3 : 1;
+  EXPECT_LT(std::sqrt(sum / count), most) << "in roundings of the sum of sizes";
+}
+
+/// Numbers that have no three parts of bf16, or whose products do not, in one block of several.
+TEST(Matmul, NumbersOutsideOfTiles) {
+  constexpr int64_t row = 140, term = 270, column = 530;
+  for (const float x :
+       {0x1p-149f, 0x1.234568p-130f, 0x1.abcdeep-120f, 0x1.abcdeep-70f, 0x1.fffffep127f})
+    for (const float y : {0x1.765432p0f, 0x1.fedcbap-20f, 0x1.765432p-60f, 0x1.fedcbap100f, 0.0f})
+      for (const bool is_left : {false, true}) {
+        if (x * y > 1e38f) continue;
+        F32Product product;
+        for (int64_t p = 0; p < of_tiles.k; ++p)
+          product.left(row, p) = product.right(p, column) = 0;
+        product.left(row, term) = is_left ? x : y;
+        product.right(term, column) = is_left ? y : x;
+        product.compute();
+        EXPECT_LE(product.share_of_bound(row, column), 1) << x << " " << y;
+        EXPECT_LE(product.share_of_bound(0, 0), 1);
+        EXPECT_LE(product.share_of_bound(row + 1, column + 1), 1);
+      }
+}
+
+/// Large numbers of both signs: sums of parts must not be infinity less infinity.
+TEST(Matmul, SumsBeyondF32AreInfinite) {
+  F32Product product;
+  for (int64_t p = 0; p < of_tiles.k; ++p)
+    product.left(5, p) = 0x1.01p78f, product.right(p, 9) = 0x1.01p60f;
+  product.compute();
+  EXPECT_EQ(product.at(5, 9), std::numeric_limits<float>::infinity());
+}
+
+TEST(Matmul, InfinityAndNaN) {
+  constexpr float infinity = std::numeric_limits<float>::infinity(),
+                  none = std::numeric_limits<float>::quiet_NaN();
+  for (const float size : {1.0f, 0x1p-30f}) {
+    F32Product product;
+    for (int64_t p = 0; p < of_tiles.k; ++p)
+      for (int64_t j = 0; j < of_tiles.n; ++j) product.right(p, j) *= size;
+    product.left(140, 290) = infinity;
+    product.right(3, 550) = none;
+    product.right(290, 7) = 0;
+    product.compute();
+    for (int64_t i = 0; i < of_tiles.m; ++i)
+      for (int64_t j = 0; j < of_tiles.n; ++j) {
+        const float sum = product.at(i, j);
+        if (j == 550 || (i == 140 && j == 7))
+          ASSERT_TRUE(std::isnan(sum)) << i << " " << j;
+        else if (i == 140)
+          ASSERT_EQ(sum, std::copysign(infinity, product.right(290, j))) << j;
+        else
+          ASSERT_TRUE(std::isfinite(sum)) << i << " " << j;
+      }
+  }
+}
+
+/// How a product is cut for threads, or what else is in it, does not change an entry.
+TEST(Matmul, TilesGiveAnEntryTheSameBitsInEveryPart) {
+  if (!amx_takes(of_tiles.m, of_tiles.n, of_tiles.k)) GTEST_SKIP() << "no tiles";
+  F32Product whole, part;
+  whole.compute();
+  constexpr int64_t i = 21, j = 75, m = 128, n = 512;
+  const Matmul op{
+      m, n, of_tiles.k, whole.a.strides, whole.b.strides, {of_tiles.n, 1}, {{}, {{}, {}, {}}}};
+  ASSERT_TRUE(amx_takes(m, n, of_tiles.k));
+  multiply(op, part.c.data(), &whole.left(i, 0), &whole.right(0, j), false);
+  for (int64_t r = 0; r < m; ++r)
+    for (int64_t q = 0; q < n; ++q) ASSERT_EQ(part.at(r, q), whole.at(i + r, j + q));
 }
 
 TEST(Matmul, IntegersAreRefused) {
