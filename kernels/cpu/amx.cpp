@@ -1,6 +1,6 @@
 #include "kernels/cpu/amx.h"
 
-#include "kernels/cpu/isa.h"
+#include <stdexcept>
 
 #if defined(__x86_64__) && defined(__linux__) && __has_include(<amxbf16intrin.h>)
 #ifndef __clang__  // g++ 12 warns of its own AVX-512 headers
@@ -14,25 +14,21 @@
 #endif
 
 #include <algorithm>
-#include <memory>
+#include <cstring>
 #define SHARDPROOF_AMX \
-  __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,amx-tile,amx-bf16")))
+  __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16,amx-tile,amx-bf16")))
 #endif
 
-namespace shardproof::cpu {
+namespace shardproof::cpu::amx {
 
 #ifdef SHARDPROOF_AMX
 namespace {
 
-// A tile has 16 lines of 64 bytes. A line is a row of a or a column of b. The parts of 16 lines and
-// 32 terms of their sums are three tiles. Of a, each tile has a line of 16 pairs of terms per row;
-// of b, a row has one pair of each line. Which two terms are a pair does not matter as long as both
-// agree: term i and term i + 16.
-constexpr int64_t side = 16, step = 32, line_bytes = 64, tile_bytes = side * line_bytes;
-// The kernel multiplies panels of two tiles: 32 lines. Per step a panel has two tiles of each part.
-constexpr int64_t panel = 2 * side, part_bytes = 2 * tile_bytes, step_bytes = 3 * part_bytes;
-// What is packed at once stays in the L2 cache: 192 KiB of a, 768 KiB of b.
-constexpr int64_t packed_rows = 128, packed_terms = 256;
+// A tile has 16 lines of 64 bytes. Of a, each is a row with 16 pairs of terms; of b, each has one
+// pair of terms of 16 columns. Which two terms are a pair does not matter as long as both agree:
+// term i and term i + 16. A step of a panel has two tiles of each part.
+constexpr int64_t side = 16, line_bytes = 64, tile_bytes = side * line_bytes,
+                  part_bytes = 2 * tile_bytes;
 
 /// The largest and the smallest number of an operand's block but for 0, as bits, without signs; the
 /// smallest is less 1, so that a 0 is the largest of all.
@@ -46,24 +42,10 @@ SHARDPROOF_AMX inline void include(Magnitudes& seen, __m512 x) {
   seen.smallest = _mm512_min_epu32(seen.smallest, _mm512_sub_epi32(bits, _mm512_set1_epi32(1)));
 }
 
-/// Exponents, as in the bits of an f32: 127 is that of 1.
-struct Exponents {
-  int64_t largest = 0, smallest = 255;
-};
-
 SHARDPROOF_AMX inline Exponents exponents_of(const Magnitudes& seen) {
   const uint32_t largest = _mm512_reduce_max_epu32(seen.largest),
                  smallest = _mm512_reduce_min_epu32(seen.smallest) + 1;
   return {largest >> 23, smallest == 0 ? 255 : smallest >> 23};
-}
-
-/// Whether no part and no product of two parts leaves f32's range: the smallest are 2^-16 of a
-/// number with 8 bits, or 2^-16 of a product with 16.
-bool fits(const Exponents& a, const Exponents& b) {
-  constexpr int64_t bias = 127, most = 110, least = -100;
-  return a.largest < 2 * bias && b.largest < 2 * bias && a.largest + b.largest <= 2 * bias + most &&
-         a.smallest >= bias + least && b.smallest >= bias + least &&
-         a.smallest + b.smallest >= 2 * bias + least;
 }
 
 /// The nearest bf16 as an f32.
@@ -77,15 +59,22 @@ SHARDPROOF_AMX inline __m512i paired(__m512i first, __m512i second) {
   return _mm512_or_si512(_mm512_srli_epi32(first, 16), second);
 }
 
+/// Operands of bf16 are one part each.
+template <int64_t parts>
 struct Parts {
-  __m512i of[3];
+  __m512i of[parts];
 };
 
-SHARDPROOF_AMX inline Parts parts_of(__m512 x) {
-  const __m512i first = rounded(x);
-  const __m512 left = _mm512_sub_ps(x, _mm512_castsi512_ps(first));
-  const __m512i second = rounded(left);
-  return {{first, second, _mm512_castps_si512(_mm512_sub_ps(left, _mm512_castsi512_ps(second)))}};
+template <int64_t parts>
+SHARDPROOF_AMX inline Parts<parts> split(__m512 x) {
+  if constexpr (parts == 1) {
+    return {{_mm512_castps_si512(x)}};
+  } else {
+    const __m512i first = rounded(x);
+    const __m512 left = _mm512_sub_ps(x, _mm512_castsi512_ps(first));
+    const __m512i second = rounded(left);
+    return {{first, second, _mm512_castps_si512(_mm512_sub_ps(left, _mm512_castsi512_ps(second)))}};
+  }
 }
 
 /// Swaps rows and columns of 16 x 16 pairs.
@@ -112,8 +101,9 @@ SHARDPROOF_AMX inline void transpose(__m512i* rows) {
 }
 
 /// An operand: `line` and `term` are the strides of its lines and of the terms of their sums.
+template <class T>
 struct Operand {
-  const float* data;
+  const T* data;
   int64_t line, term;
 
   Operand from(int64_t first_line, int64_t first_term) const {
@@ -121,28 +111,37 @@ struct Operand {
   }
 };
 
+/// 16 numbers, or as many as there are, as f32; the rest is 0.
+SHARDPROOF_AMX inline __mmask16 first_lanes(int64_t count) {
+  return count >= side ? static_cast<__mmask16>(-1)
+         : count > 0   ? static_cast<__mmask16>((1u << count) - 1)
+                       : __mmask16{0};
+}
 SHARDPROOF_AMX inline __m512 load(const float* from, int64_t count) {
-  if (count >= side) return _mm512_loadu_ps(from);
-  if (count <= 0) return _mm512_setzero_ps();
-  return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << count) - 1), from);
+  return count >= side ? _mm512_loadu_ps(from) : _mm512_maskz_loadu_ps(first_lanes(count), from);
+}
+SHARDPROOF_AMX inline __m512 load(const uint16_t* from, int64_t count) {
+  const __m256i bits = _mm256_maskz_loadu_epi16(first_lanes(count), from);
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
 }
 
 /// Packs 16 lines and 32 terms, or as many as there are; the rest is 0. Contiguous are the terms of
 /// a line, or the lines of a term. Vectors of pairs are rows of the tile, or its columns.
-template <bool of_terms, bool are_columns>
-SHARDPROOF_AMX inline void pack_tile(std::byte* to, const Operand& x, int64_t lines, int64_t terms,
-                                     Magnitudes& seen) {
-  __m512i columns[3][side];
+template <bool of_terms, bool are_columns, class T>
+SHARDPROOF_AMX inline void pack_tile(std::byte* to, const Operand<T>& x, int64_t lines,
+                                     int64_t terms, Magnitudes& seen) {
+  constexpr int64_t parts = parts_of<T>;
+  __m512i columns[parts][side];
   for (int64_t i = 0; i < side; ++i) {
     const int64_t apart = of_terms ? x.line : x.term;
-    const float* const from = x.data + i * apart;
+    const T* const from = x.data + i * apart;
     const __m512 first = of_terms ? load(from, i < lines ? terms : 0)
                                   : load(from, i < terms ? lines : 0),
                  second = of_terms ? load(from + side, i < lines ? terms - side : 0)
                                    : load(from + side * apart, i + side < terms ? lines : 0);
-    include(seen, first), include(seen, second);
-    const Parts left = parts_of(first), right = parts_of(second);
-    for (int part = 0; part < 3; ++part) {
+    if constexpr (parts > 1) include(seen, first), include(seen, second);
+    const auto left = split<parts>(first), right = split<parts>(second);
+    for (int64_t part = 0; part < parts; ++part) {
       const __m512i pairs = paired(left.of[part], right.of[part]);
       if constexpr (are_columns)
         columns[part][i] = pairs;
@@ -151,26 +150,24 @@ SHARDPROOF_AMX inline void pack_tile(std::byte* to, const Operand& x, int64_t li
     }
   }
   if constexpr (are_columns)
-    for (int part = 0; part < 3; ++part) {
+    for (int64_t part = 0; part < parts; ++part) {
       transpose(columns[part]);
       for (int64_t i = 0; i < side; ++i)
         _mm512_store_si512(to + part * part_bytes + i * line_bytes, columns[part][i]);
     }
 }
 
-int64_t steps_of(int64_t terms) { return (terms + step - 1) / step; }
-
 /// Packs lines and terms into panels, one after the other, each with its steps.
-template <bool of_terms, bool are_columns>
-SHARDPROOF_AMX Exponents pack(std::byte* to, const Operand& x, int64_t lines, int64_t terms) {
+template <bool of_terms, bool are_columns, class T>
+SHARDPROOF_AMX Exponents pack(std::byte* to, const Operand<T>& x, int64_t lines, int64_t terms) {
   Magnitudes seen{_mm512_setzero_si512(), _mm512_set1_epi32(-1)};
-  const int64_t panel_bytes = steps_of(terms) * step_bytes;
+  const int64_t panel_bytes = steps_of(terms) * step_bytes<T>;
   const auto at = [&](int64_t line, int64_t term) SHARDPROOF_AMX {
-    pack_tile<of_terms, are_columns>(to + line / panel * panel_bytes + term / step * step_bytes +
+    pack_tile<of_terms, are_columns>(to + line / panel * panel_bytes + term / step * step_bytes<T> +
                                          line % panel / side * tile_bytes,
                                      x.from(line, term), lines - line, terms - term, seen);
   };
-  const int64_t whole = (lines + panel - 1) / panel * panel;
+  const int64_t whole = panels_of(lines) * panel;
   if (of_terms) {
     for (int64_t line = 0; line < whole; line += side)
       for (int64_t term = 0; term < terms; term += step) at(line, term);
@@ -179,15 +176,6 @@ SHARDPROOF_AMX Exponents pack(std::byte* to, const Operand& x, int64_t lines, in
       for (int64_t line = 0; line < whole; line += side) at(line, term);
   }
   return exponents_of(seen);
-}
-
-Exponents pack_left(std::byte* to, const Operand& x, int64_t lines, int64_t terms) {
-  return x.term == 1 ? pack<true, false>(to, x, lines, terms)
-                     : pack<false, true>(to, x, lines, terms);
-}
-Exponents pack_right(std::byte* to, const Operand& x, int64_t lines, int64_t terms) {
-  return x.term == 1 ? pack<true, true>(to, x, lines, terms)
-                     : pack<false, false>(to, x, lines, terms);
 }
 
 /// The shapes of the eight tiles. A constant: g++ does not see that the instruction reads all of
@@ -202,137 +190,145 @@ struct alignas(64) Shapes {
 };
 constexpr Shapes shapes;
 
-/// Tiles 0 to 3 are 32 x 32 of c, 4 and 5 a part of a, 6 and 7 one of b.
-class Tiles {
- public:
-  SHARDPROOF_AMX Tiles() { _tile_loadconfig(&shapes); }
-  Tiles(const Tiles&) = delete;
-  SHARDPROOF_AMX ~Tiles() { _tile_release(); }
-
-  /// c = a b, or c += a b, of two panels; rows of c are `row` entries apart.
-  SHARDPROOF_AMX void multiply(const std::byte* a, const std::byte* b, int64_t steps, float* c,
-                               int64_t row, bool adds) const {
-    const int64_t apart = row * static_cast<int64_t>(sizeof(float));
-    float* const below = c + side * row;
-    asm volatile("" ::: "memory");  // g++ does not see that tiles are loaded from memory
-    if (adds) {
-      _tile_loadd(0, c, apart);
-      _tile_loadd(1, c + side, apart);
-      _tile_loadd(2, below, apart);
-      _tile_loadd(3, below + side, apart);
-    } else {
-      _tile_zero(0);
-      _tile_zero(1);
-      _tile_zero(2);
-      _tile_zero(3);
-    }
-#define SHARDPROOF_LOAD_A(part)                      \
-  _tile_loadd(4, a + (part)*part_bytes, line_bytes); \
-  _tile_loadd(5, a + (part)*part_bytes + tile_bytes, line_bytes)
-#define SHARDPROOF_LOAD_B(part)                      \
-  _tile_loadd(6, b + (part)*part_bytes, line_bytes); \
-  _tile_loadd(7, b + (part)*part_bytes + tile_bytes, line_bytes)
-#define SHARDPROOF_MULTIPLY \
-  _tile_dpbf16ps(0, 4, 6);  \
-  _tile_dpbf16ps(1, 4, 7);  \
-  _tile_dpbf16ps(2, 5, 6);  \
-  _tile_dpbf16ps(3, 5, 7)
-    for (int64_t i = 0; i < steps; ++i, a += step_bytes, b += step_bytes) {
-      SHARDPROOF_LOAD_A(0);
-      SHARDPROOF_LOAD_B(2);
-      SHARDPROOF_MULTIPLY;
-      SHARDPROOF_LOAD_B(1);
-      SHARDPROOF_MULTIPLY;
-      SHARDPROOF_LOAD_B(0);
-      SHARDPROOF_MULTIPLY;
-      SHARDPROOF_LOAD_A(2);
-      SHARDPROOF_MULTIPLY;
-      SHARDPROOF_LOAD_A(1);
-      SHARDPROOF_MULTIPLY;
-      SHARDPROOF_LOAD_B(1);
-      SHARDPROOF_MULTIPLY;
-    }
-#undef SHARDPROOF_LOAD_A
-#undef SHARDPROOF_LOAD_B
-#undef SHARDPROOF_MULTIPLY
-    _tile_stored(0, c, apart);
-    _tile_stored(1, c + side, apart);
-    _tile_stored(2, below, apart);
-    _tile_stored(3, below + side, apart);
-  }
-};
-
-/// c, m x n, from packed operands.
-void multiply_panels(const Tiles& tiles, const std::byte* a, const std::byte* b, int64_t m,
-                     int64_t n, int64_t steps, float* c, int64_t row, bool adds) {
-  alignas(64) float edge[panel * panel];
-  for (int64_t i = 0; i < m; i += panel)
-    for (int64_t j = 0; j < n; j += panel) {
-      const std::byte *const left = a + i / panel * steps * step_bytes, *const right =
-                                                                            b + j / panel * steps *
-                                                                                    step_bytes;
-      float* const to = c + i * row + j;
-      const int64_t rows = std::min(panel, m - i), columns = std::min(panel, n - j);
-      if (rows == panel && columns == panel) {
-        tiles.multiply(left, right, steps, to, row, adds);
-        continue;
-      }
-      for (int64_t r = 0; adds && r < rows; ++r)
-        std::copy_n(to + r * row, columns, edge + r * panel);
-      tiles.multiply(left, right, steps, edge, panel, adds);
-      for (int64_t r = 0; r < rows; ++r) std::copy_n(edge + r * panel, columns, to + r * row);
-    }
+/// Tiles 0 to 3 are 32 x 32 of the result, 4 and 5 a part of a, 6 and 7 one of b.
+SHARDPROOF_AMX inline void load_left(const std::byte* panel, int64_t part) {
+  _tile_loadd(4, panel + part * part_bytes, line_bytes);
+  _tile_loadd(5, panel + part * part_bytes + tile_bytes, line_bytes);
+}
+SHARDPROOF_AMX inline void load_right(const std::byte* panel, int64_t part) {
+  _tile_loadd(6, panel + part * part_bytes, line_bytes);
+  _tile_loadd(7, panel + part * part_bytes + tile_bytes, line_bytes);
+}
+SHARDPROOF_AMX inline void multiply_tiles() {
+  _tile_dpbf16ps(0, 4, 6);
+  _tile_dpbf16ps(1, 4, 7);
+  _tile_dpbf16ps(2, 5, 6);
+  _tile_dpbf16ps(3, 5, 7);
 }
 
-/// The thread's memory for packed operands, about 1 MiB; it is kept.
-struct Packed {
-  alignas(64) std::byte a[packed_rows * packed_terms / step / panel * step_bytes],
-      b[amx_columns * packed_terms / step / panel * step_bytes];
-};
-Packed& packed() {
-  thread_local const std::unique_ptr<Packed> own = std::make_unique<Packed>();
-  return *own;
+/// to = a b of two panels; its rows are one after the other.
+template <int64_t parts>
+SHARDPROOF_AMX inline void multiply_panels(const std::byte* a, const std::byte* b, int64_t steps,
+                                           float* to) {
+  asm volatile("" ::: "memory");  // g++ does not see that tiles are loaded from memory
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  for (int64_t i = 0; i < steps; ++i, a += parts * part_bytes, b += parts * part_bytes) {
+    load_left(a, 0);
+    if constexpr (parts > 1) {
+      load_right(b, 2), multiply_tiles();
+      load_right(b, 1), multiply_tiles();
+    }
+    load_right(b, 0), multiply_tiles();
+    if constexpr (parts > 1) {
+      load_left(a, 2), multiply_tiles();
+      load_left(a, 1), multiply_tiles();
+      load_right(b, 1), multiply_tiles();
+    }
+  }
+  constexpr int64_t row = panel * sizeof(float);
+  float* const below = to + side * panel;
+  _tile_stored(0, to, row);
+  _tile_stored(1, to + side, row);
+  _tile_stored(2, below, row);
+  _tile_stored(3, below + side, row);
+}
+
+SHARDPROOF_AMX inline void store_row(float* to, __m512 first, __m512 second, __mmask32 lanes) {
+  _mm512_mask_storeu_ps(to, static_cast<__mmask16>(lanes), first);
+  _mm512_mask_storeu_ps(to + side, static_cast<__mmask16>(lanes >> side), second);
+}
+/// To the nearest, ties to even; NaN stays NaN.
+SHARDPROOF_AMX inline void store_row(uint16_t* to, __m512 first, __m512 second, __mmask32 lanes) {
+  const __m512bh nearest = _mm512_cvtne2ps_pbh(second, first);
+  __m512i bits;
+  std::memcpy(&bits, &nearest, sizeof bits);
+  _mm512_mask_storeu_epi16(to, lanes, bits);
+}
+
+template <class T, class To>
+SHARDPROOF_AMX void multiply_by_tiles(const Panels& a, const Panels& b, int64_t m, int64_t n,
+                                      int64_t steps, const Before& before, To* to, int64_t row) {
+  alignas(64) float made[panel * panel];
+  _tile_loadconfig(&shapes);
+  for (int64_t i = 0; i < m; i += panel)
+    for (int64_t j = 0; j < n; j += panel) {
+      multiply_panels<parts_of<T>>(a.first + i / panel * a.apart, b.first + j / panel * b.apart,
+                                   steps, made);
+      const auto lanes = static_cast<__mmask32>((uint64_t{1} << std::min(panel, n - j)) - 1);
+      for (int64_t r = 0; r < std::min(panel, m - i); ++r) {
+        __m512 first = _mm512_load_ps(made + r * panel),
+               second = _mm512_load_ps(made + r * panel + side);
+        if (before.first) {
+          const float* const from = before.first + (i + r) * before.row + j;
+          first = _mm512_add_ps(first, _mm512_maskz_loadu_ps(static_cast<__mmask16>(lanes), from));
+          second = _mm512_add_ps(
+              second, _mm512_maskz_loadu_ps(static_cast<__mmask16>(lanes >> side), from + side));
+        }
+        store_row(to + (i + r) * row + j, first, second, lanes);
+      }
+    }
+  _tile_release();
 }
 
 }  // namespace
 
-/// Tiles took half the time of vectors per term, and packing a number as long as 32 terms by
-/// vectors.
-bool amx_takes(int64_t m, int64_t n, int64_t k) {
-  const auto whole = [](int64_t extent, int64_t block) { return (extent + block - 1) / block; };
-  const int64_t packed = m * whole(n, amx_columns) + n,
-                computed = whole(m, panel) * panel * whole(n, panel) * panel * steps_of(k) * step;
-  return isa() >= Isa::amx && 2 * m * n * k - computed > 64 * packed * k;
+bool are_exact(const Exponents& a, const Exponents& b) {
+  // The smallest part is 2^-16 of a number, and has 8 bits; the smallest product, 2^-16 of one that
+  // has 16.
+  constexpr int64_t bias = 127, most = 110, least = -100;
+  return a.largest < 2 * bias && b.largest < 2 * bias && a.largest + b.largest <= 2 * bias + most &&
+         a.smallest >= bias + least && b.smallest >= bias + least &&
+         a.smallest + b.smallest >= 2 * bias + least;
 }
 
-void amx_product(int64_t m, int64_t n, int64_t k, const F32Matrix& a, const F32Matrix& b, float* c,
-                 int64_t c_row, bool adds,
-                 const std::function<void(const ProductBlock& block, bool adds)>& other) {
-  const Operand left{a.data, a.strides.row, a.strides.column},
-      right{b.data, b.strides.column, b.strides.row};
-  Packed& own = packed();
-  for (int64_t j = 0; j < n; j += amx_columns)
-    for (int64_t p = 0; p < k; p += packed_terms) {
-      const int64_t columns = std::min(amx_columns, n - j), terms = std::min(packed_terms, k - p);
-      const Exponents of_b = pack_right(own.b, right.from(j, p), columns, terms);
-      for (int64_t i = 0; i < m; i += packed_rows) {
-        const int64_t rows = std::min(packed_rows, m - i);
-        const bool goes_on = adds || p > 0;
-        if (fits(pack_left(own.a, left.from(i, p), rows, terms), of_b))
-          multiply_panels(Tiles(), own.a, own.b, rows, columns, steps_of(terms), c + i * c_row + j,
-                          c_row, goes_on);
-        else
-          other({i, rows, j, columns, p, terms}, goes_on);
-      }
-    }
+template <class T>
+Exponents pack_left(std::byte* to, const Matrix<T>& a, int64_t m, int64_t k) {
+  const Operand<T> x{a.data, a.strides.row, a.strides.column};
+  return x.term == 1 ? pack<true, false>(to, x, m, k) : pack<false, true>(to, x, m, k);
+}
+template <class T>
+Exponents pack_right(std::byte* to, const Matrix<T>& b, int64_t k, int64_t n) {
+  const Operand<T> x{b.data, b.strides.column, b.strides.row};
+  return x.term == 1 ? pack<true, true>(to, x, n, k) : pack<false, false>(to, x, n, k);
+}
+
+template <class T, class To>
+void multiply(const Panels& a, const Panels& b, int64_t m, int64_t n, int64_t steps,
+              const Before& before, To* to, int64_t row) {
+  multiply_by_tiles<T>(a, b, m, n, steps, before, to, row);
 }
 
 #else
 
-bool amx_takes(int64_t, int64_t, int64_t) { return false; }
-void amx_product(int64_t, int64_t, int64_t, const F32Matrix&, const F32Matrix&, float*, int64_t,
-                 bool, const std::function<void(const ProductBlock&, bool)>&) {}
+bool are_exact(const Exponents&, const Exponents&) { return false; }
+template <class T>
+Exponents pack_left(std::byte*, const Matrix<T>&, int64_t, int64_t) {
+  throw std::logic_error("no tiles");
+}
+template <class T>
+Exponents pack_right(std::byte*, const Matrix<T>&, int64_t, int64_t) {
+  throw std::logic_error("no tiles");
+}
+template <class T, class To>
+void multiply(const Panels&, const Panels&, int64_t, int64_t, int64_t, const Before&, To*,
+              int64_t) {
+  throw std::logic_error("no tiles");
+}
 
 #endif
 
-}  // namespace shardproof::cpu
+template Exponents pack_left(std::byte*, const F32Matrix&, int64_t, int64_t);
+template Exponents pack_left(std::byte*, const Bf16Matrix&, int64_t, int64_t);
+template Exponents pack_right(std::byte*, const F32Matrix&, int64_t, int64_t);
+template Exponents pack_right(std::byte*, const Bf16Matrix&, int64_t, int64_t);
+template void multiply<float>(const Panels&, const Panels&, int64_t, int64_t, int64_t,
+                              const Before&, float*, int64_t);
+template void multiply<uint16_t>(const Panels&, const Panels&, int64_t, int64_t, int64_t,
+                                 const Before&, float*, int64_t);
+template void multiply<uint16_t>(const Panels&, const Panels&, int64_t, int64_t, int64_t,
+                                 const Before&, uint16_t*, int64_t);
+
+}  // namespace shardproof::cpu::amx

@@ -1,39 +1,71 @@
 #pragma once
-// Products of f32 matrices by the processor's tiles for bf16 (AMX), which multiply 16 times as many
-// numbers at once as its vectors.
-#include <functional>
+// The processor's tiles for bf16 (AMX), which multiply 16 times as many numbers at once as its
+// vectors: packing operands for them, and products of packed operands. Call these only at level
+// amx.
+//
+// Tiles multiply lines: rows of a with columns of b, 32 terms of their sums at a time. An f32 is
+// the sum of three of bf16, x = x0 + x1 + x2, each rounded from what is left: an f32 has 24 bits, a
+// bf16 has 8, so the sum is exact. Of the nine products of parts, the six of x0 y0, x0 y1, x1 y0,
+// x0 y2, x1 y1, x2 y0 are summed in f32. The other three are below 2^-25 |x y|, half of what f32
+// itself rounds (as in Henry, Tang, Heinecke, "Leveraging the bfloat16 Artificial Intelligence
+// Datatype For Higher-Precision Computations", ARITH 2019).
+#include <type_traits>
 
 #include "kernels/cpu/matrix.h"
 
-namespace shardproof::cpu {
+namespace shardproof::cpu::amx {
 
-/// Whether the level has tiles, and they save more time than packing the operands takes.
-bool amx_takes(int64_t m, int64_t n, int64_t k);
-/// Packs as many columns of b at once.
-constexpr int64_t amx_columns = 512;
+/// Lines are packed in panels of 32, one after the other, with 32 terms per step: both are filled
+/// with 0.
+constexpr int64_t panel = 32, step = 32;
+constexpr int64_t panels_of(int64_t lines) { return (lines + panel - 1) / panel; }
+constexpr int64_t steps_of(int64_t terms) { return (terms + step - 1) / step; }
 
-/// Rows [i, i + m), columns [j, j + n) of the result, and terms [p, p + k) of their sums.
-struct ProductBlock {
-  int64_t i = 0, m = 0, j = 0, n = 0, p = 0, k = 0;
+/// A step of a panel, of f32 or bf16 (uint16_t).
+template <class T>
+constexpr int64_t parts_of = std::is_same_v<T, float> ? 3 : 1;
+template <class T>
+constexpr int64_t step_bytes = parts_of<T>* panel* step * 2;
+template <class T>
+constexpr int64_t packed_bytes(int64_t lines, int64_t terms) {
+  return panels_of(lines) * steps_of(terms) * step_bytes<T>;
+}
+
+/// The exponents of the largest number and of the smallest but for 0, as in the bits of an f32: 127
+/// is that of 1.
+struct Exponents {
+  int64_t largest = 0, smallest = 255;
 };
 
-/// c[i, j] = sum over p of a[i, p] b[p, j]; with `adds`, added to c. c is row-major with rows
-/// `c_row` entries apart. Runs in the calling thread only. An entry's bits depend on its row, its
-/// column and k, not on m and n.
-///
-/// Every number is the sum of three of bf16, x = x0 + x1 + x2, rounded from what is left: an f32
-/// has 24 bits, a bf16 has 8, so the sum is exact. Of the nine products of parts, the six of x0 y0,
-/// x0 y1, x1 y0, x0 y2, x1 y1, x2 y0 are summed in f32. The other three are below 2^-25 |xy|, half
-/// of what f32 itself rounds (as in Henry, Tang, Heinecke, "Leveraging the bfloat16 Artificial
-/// Intelligence Datatype For Higher-Precision Computations", ARITH 2019).
-///
-/// Tiles count subnormal numbers as 0. So blocks with a number that is so large or so small that a
-/// part or a product of parts may leave the range of f32, with an infinity or a NaN, are left to
-/// `other`, which must compute the same and add it to c if its argument says so.
-///
-/// Call it only if amx_takes() the product.
-void amx_product(int64_t m, int64_t n, int64_t k, const F32Matrix& a, const F32Matrix& b, float* c,
-                 int64_t c_row, bool adds,
-                 const std::function<void(const ProductBlock& block, bool adds)>& other);
+/// Packs a (m x k), whose rows are lines, or b (k x n), whose columns are; `to` is at a whole 64
+/// bytes. Of bf16, the exponents are not looked at.
+template <class T>
+Exponents pack_left(std::byte* to, const Matrix<T>& a, int64_t m, int64_t k);
+template <class T>
+Exponents pack_right(std::byte* to, const Matrix<T>& b, int64_t k, int64_t n);
 
-}  // namespace shardproof::cpu
+/// Whether products of f32 numbers like these are as exact as said: tiles count subnormal numbers
+/// as 0, so no part and no product of two parts may leave the range of f32. Not if one is infinite
+/// or NaN.
+bool are_exact(const Exponents& a, const Exponents& b);
+
+/// A packed operand; its panels are `apart` bytes apart.
+struct Panels {
+  const std::byte* first;
+  int64_t apart;
+};
+
+/// Rows of f32 that a product is added to, unless null.
+struct Before {
+  const float* first = nullptr;
+  int64_t row = 0;
+};
+
+/// to = before + a b, m x n, of packed operands of T: in f32, or rounded to bf16. Rows of it are
+/// `row` entries apart. An entry's bits depend on its row of a, its column of b, and on what was
+/// there before.
+template <class T, class To>
+void multiply(const Panels& a, const Panels& b, int64_t m, int64_t n, int64_t steps,
+              const Before& before, To* to, int64_t row);
+
+}  // namespace shardproof::cpu::amx

@@ -23,7 +23,8 @@ void run(const Pointwise& op, void* out, const void* const* inputs);
 void run_steps(const Pointwise& op, void* out, const void* const* inputs);
 /// reduce.cpp. Sums in double, in loop order, and rounds once.
 void run(const Reduce& op, void* out, const void* const* inputs);
-/// matmul.cpp: by oneDNN if it is installed, else by Eigen. Supports what multiplies() accepts.
+/// matmul.cpp: by the processor's tiles, by oneDNN if it is installed, else by Eigen. Supports what
+/// multiplies() accepts.
 void run(const Matmul& op, void* out, const void* const* inputs);
 /// One product of f32 or bf16 matrices; ignores the op's batch. c is row-major. With `adds`, c is
 /// f32 and the product is added to it.

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "kernels/bf16.h"
-#include "kernels/cpu/amx.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/onednn.h"
+#include "kernels/cpu/packed_product.h"
 #include "kernels/cpu/threads.h"
 #include "kernels/cpu/vector_steps.h"
 
@@ -95,8 +95,8 @@ void product(const Sizes& s, const T* a, const MatrixStrides& at_a, const T* b,
                           c + block.i * c_row + block.j, c_row, goes_on);
   };
   if constexpr (std::is_same_v<T, float>)
-    if (amx_takes(s.m, s.n, s.k))
-      return amx_product(s.m, s.n, s.k, {a, at_a}, {b, at_b}, c, c_row, adds, of);
+    if (is_worth_packing(s.m, s.n, s.k))
+      return packed_product(s.m, s.n, s.k, {a, at_a}, {b, at_b}, c, c_row, adds, of);
   of({0, s.m, 0, s.n, 0, s.k}, adds);
 }
 
@@ -104,6 +104,17 @@ void product(const Sizes& s, const T* a, const MatrixStrides& at_a, const T* b,
 struct Piece {
   int64_t c = 0, a = 0, b = 0, rows = 0, columns = 0;
 };
+
+bool is_of(Element element, const Matmul& op) {
+  return std::ranges::all_of(op.elements, [&](Element each) { return each == element; });
+}
+
+/// Whether tiles compute it.
+bool is_packed(const Matmul& op) {
+  return (is_of(Element::f32, op) ||
+          (op.elements[1] == Element::bf16 && op.elements[2] == Element::bf16)) &&
+         is_worth_packing(op.m, op.n, op.k);
+}
 
 /// How many parts the rows and the columns of each product are cut into, so that threads share
 /// them. That depends on the sizes alone. A part is large enough that packing its operands again
@@ -114,17 +125,14 @@ struct Grid {
   int64_t rows = 1, columns = 1;
 };
 
-bool is_of(Element element, const Matmul& op) {
-  return std::ranges::all_of(op.elements, [&](Element each) { return each == element; });
-}
-
 Grid grid_of(const Matmul& op) {
   constexpr int64_t few_terms = 512, most_rows = 1024, most_pieces = 16;
   const int64_t products = std::max<int64_t>(op.batch.count(), 1);
-  if (is_of(Element::f32, op) && amx_takes(op.m, op.n, op.k)) {
-    // Columns that it would also take apart, and rows if threads had too little to share: each part
-    // of them packs b again.
-    const int64_t columns = (op.n + amx_columns - 1) / amx_columns, shared = products * columns;
+  if (is_packed(op)) {
+    // Columns as they are packed. Each part of the rows packs b again: few, if threads have no
+    // other parts to share, or large ones.
+    const int64_t columns = (op.n + packed_columns - 1) / packed_columns,
+                  shared = products * columns;
     return {shared < 2 ? std::clamp<int64_t>(op.m / 128, 1, 2)
                        : std::clamp<int64_t>(op.m / most_rows, 1,
                                              std::max<int64_t>(most_pieces / shared, 1)),
@@ -248,15 +256,25 @@ Part part(Element element, const void* x, const MatrixStrides& strides, const Ra
   return {made, rows ? MatrixStrides{length, 1} : MatrixStrides{1, length}};
 }
 
-/// By oneDNN from bf16 in memory, without conversion. A large f32 result, or some columns of one,
-/// is made in blocks that stay in the L2 cache, each then copied: that took half to four fifths of
-/// the time of writing into it.
+/// From bf16 in memory, without conversion: by tiles, or by oneDNN. Of oneDNN, a large f32 result,
+/// or some columns of one, is made in blocks that stay in the L2 cache, each then copied: that took
+/// half to four fifths of the time of writing into it.
 bool of_bf16(const Matmul& op, void* c, const void* a, const void* b, bool adds) {
   const auto [to, left, right] = op.elements;
   if (left != Element::bf16 || right != left || op.m * op.n * op.k <= least_of_library)
     return false;
   const auto *const from_a = static_cast<const uint16_t*>(a), *const from_b =
                                                                   static_cast<const uint16_t*>(b);
+  if (is_packed(op)) {
+    const auto into = [&](auto* sums) {
+      packed_product(op.m, op.n, op.k, {from_a, op.a}, {from_b, op.b}, sums, op.c.row, adds);
+    };
+    if (to == Element::f32)
+      into(static_cast<float*>(c));
+    else
+      into(static_cast<uint16_t*>(c));
+    return true;
+  }
   constexpr int64_t rows = 256, columns = 1024;
   const bool dense = op.c.row == op.n;
   if (to == Element::bf16 || adds || (dense && op.m * op.n <= rows * columns))

@@ -10,10 +10,10 @@
 #include <random>
 
 #include "kernels/bf16.h"
-#include "kernels/cpu/amx.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/onednn.h"
+#include "kernels/cpu/packed_product.h"
 #include "kernels/number.h"
 
 namespace shardproof::cpu {
@@ -101,9 +101,9 @@ TEST(Matmul, EveryMixtureAndOrder) {
 }
 
 TEST(Matmul, BlocksOfEveryDim) {
-  for (const Case& sizes :
-       {Case{530, 20, 20}, Case{20, 530, 20}, Case{20, 20, 2100}, Case{515, 513, 1025},
-        Case{300, 1100, 40}, Case{900, 910, 200}, Case{260, 1600, 512}, Case{900, 910, 600}})
+  for (const Case& sizes : {Case{530, 20, 20}, Case{20, 530, 20}, Case{20, 20, 2100},
+                            Case{515, 513, 1025}, Case{1030, 520, 1100}, Case{300, 1100, 40},
+                            Case{900, 910, 200}, Case{260, 1600, 512}, Case{900, 910, 600}})
     for (int orders : {1, 3, 4, 7})
       for (Element c : {Element::f32, Element::bf16})
         expect_product(sizes, {c, Element::bf16, Element::bf16}, orders);
@@ -183,7 +183,7 @@ TEST(Matmul, TilesHaveTheErrorOfF32) {
   for (int64_t i = 0; i < of_tiles.m; i += 7)
     for (int64_t j = 0; j < of_tiles.n; j += 11, ++count)
       sum += std::pow(product.share_of_bound(i, j) * static_cast<double>(of_tiles.k), 2);
-  const double most = amx_takes(of_tiles.m, of_tiles.n, of_tiles.k) ? 0.3 : 1;
+  const double most = is_worth_packing(of_tiles.m, of_tiles.n, of_tiles.k) ? 0.3 : 1;
   EXPECT_LT(std::sqrt(sum / count), most) << "in roundings of the sum of sizes";
 }
 
@@ -242,13 +242,13 @@ TEST(Matmul, InfinityAndNaN) {
 
 /// How a product is cut for threads, or what else is in it, does not change an entry.
 TEST(Matmul, TilesGiveAnEntryTheSameBitsInEveryPart) {
-  if (!amx_takes(of_tiles.m, of_tiles.n, of_tiles.k)) GTEST_SKIP() << "no tiles";
+  if (!is_worth_packing(of_tiles.m, of_tiles.n, of_tiles.k)) GTEST_SKIP() << "no tiles";
   F32Product whole, part;
   whole.compute();
   constexpr int64_t i = 21, j = 75, m = 128, n = 512;
   const Matmul op{
       m, n, of_tiles.k, whole.a.strides, whole.b.strides, {of_tiles.n, 1}, {{}, {{}, {}, {}}}};
-  ASSERT_TRUE(amx_takes(m, n, of_tiles.k));
+  ASSERT_TRUE(is_worth_packing(m, n, of_tiles.k));
   multiply(op, part.c.data(), &whole.left(i, 0), &whole.right(0, j), false);
   for (int64_t r = 0; r < m; ++r)
     for (int64_t q = 0; q < n; ++q) ASSERT_EQ(part.at(r, q), whole.at(i + r, j + q));

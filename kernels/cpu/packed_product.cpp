@@ -1,0 +1,127 @@
+#include "kernels/cpu/packed_product.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "kernels/cpu/amx.h"
+#include "kernels/cpu/isa.h"
+
+namespace shardproof::cpu {
+namespace {
+
+// What is packed at once stays in the L2 cache: of f32, 192 KiB of a and 768 of b; of bf16, a third
+// more.
+constexpr int64_t packed_rows = 128, most_sums = 1024;
+template <class T>
+constexpr int64_t packed_terms = std::is_same_v<T, float> ? 256 : 1024;
+
+/// The thread's memory for packed operands; it is kept.
+template <class T>
+struct Packed {
+  alignas(64) std::byte a[amx::packed_bytes<T>(packed_rows, packed_terms<T>)],
+      b[amx::packed_bytes<T>(packed_columns, packed_terms<T>)];
+};
+template <class T>
+Packed<T>& packed() {
+  thread_local const auto own = std::make_unique<Packed<T>>();
+  return *own;
+}
+
+/// The thread's memory for sums of some columns, before they are rounded: 2 MiB at most.
+float* sums_of(int64_t rows) {
+  thread_local std::vector<float> own;
+  own.resize(std::max(own.size(), static_cast<size_t>(rows * packed_columns)));
+  return own.data();
+}
+
+template <class T>
+Matrix<T> from(const Matrix<T>& x, int64_t row, int64_t column) {
+  return {x.data + row * x.strides.row + column * x.strides.column, x.strides};
+}
+
+/// Calls each(block, a, b, what is known of both) for blocks whose operands are packed.
+template <class T, class Each>
+void for_each_block(int64_t m, int64_t n, int64_t k, const Matrix<T>& a, const Matrix<T>& b,
+                    Each each) {
+  Packed<T>& own = packed<T>();
+  for (int64_t j = 0; j < n; j += packed_columns)
+    for (int64_t p = 0; p < k; p += packed_terms<T>) {
+      const int64_t columns = std::min(packed_columns, n - j),
+                    terms = std::min(packed_terms<T>, k - p);
+      const amx::Exponents of_b = amx::pack_right(own.b, from(b, p, j), terms, columns);
+      const int64_t apart = amx::packed_bytes<T>(1, terms);
+      for (int64_t i = 0; i < m; i += packed_rows) {
+        const int64_t rows = std::min(packed_rows, m - i);
+        const amx::Exponents of_a = amx::pack_left(own.a, from(a, i, p), rows, terms);
+        each(ProductBlock{i, rows, j, columns, p, terms}, amx::Panels{own.a, apart},
+             amx::Panels{own.b, apart}, of_a, of_b);
+      }
+    }
+}
+
+}  // namespace
+
+/// Tiles took half the time of vectors per term, and packing a number as long as 32 terms by
+/// vectors.
+bool is_worth_packing(int64_t m, int64_t n, int64_t k) {
+  const int64_t blocks = (n + packed_columns - 1) / packed_columns;
+  const int64_t packed = m * blocks + n, computed = amx::panels_of(m) * amx::panels_of(n) *
+                                                    amx::steps_of(k) * amx::panel * amx::panel *
+                                                    amx::step;
+  return isa() >= Isa::amx && 2 * m * n * k - computed > 64 * packed * k;
+}
+
+void packed_product(int64_t m, int64_t n, int64_t k, const F32Matrix& a, const F32Matrix& b,
+                    float* c, int64_t c_row, bool adds,
+                    const std::function<void(const ProductBlock&, bool)>& other) {
+  for_each_block(m, n, k, a, b,
+                 [&](const ProductBlock& block, const amx::Panels& left, const amx::Panels& right,
+                     const amx::Exponents& of_a, const amx::Exponents& of_b) {
+                   float* const to = c + block.i * c_row + block.j;
+                   const bool goes_on = adds || block.p > 0;
+                   if (amx::are_exact(of_a, of_b))
+                     amx::multiply<float>(left, right, block.m, block.n, amx::steps_of(block.k),
+                                          {goes_on ? to : nullptr, c_row}, to, c_row);
+                   else
+                     other(block, goes_on);
+                 });
+}
+
+template <class To>
+void packed_product(int64_t m, int64_t n, int64_t k, const Bf16Matrix& a, const Bf16Matrix& b,
+                    To* c, int64_t c_row, bool adds) {
+  constexpr bool rounds = std::is_same_v<To, uint16_t>;
+  if (rounds && k > packed_terms<uint16_t> && m > most_sums) {
+    for (int64_t i = 0; i < m; i += most_sums)
+      packed_product(std::min(most_sums, m - i), n, k, from(a, i, 0), b, c + i * c_row, c_row,
+                     adds);
+    return;
+  }
+  for_each_block(m, n, k, a, b,
+                 [&](const ProductBlock& block, const amx::Panels& left, const amx::Panels& right,
+                     const amx::Exponents&, const amx::Exponents&) {
+                   const auto into = [&](auto* to, int64_t row, const amx::Before& before) {
+                     amx::multiply<uint16_t>(left, right, block.m, block.n, amx::steps_of(block.k),
+                                             before, to, row);
+                   };
+                   To* const to = c + block.i * c_row + block.j;
+                   if constexpr (rounds) {
+                     float* const sums = sums_of(m) + block.i * packed_columns;
+                     const amx::Before before{block.p > 0 ? sums : nullptr, packed_columns};
+                     if (block.p + block.k < k)
+                       into(sums, packed_columns, before);
+                     else
+                       into(to, c_row, before);
+                   } else {
+                     into(to, c_row, {adds || block.p > 0 ? to : nullptr, c_row});
+                   }
+                 });
+}
+
+template void packed_product(int64_t, int64_t, int64_t, const Bf16Matrix&, const Bf16Matrix&,
+                             float*, int64_t, bool);
+template void packed_product(int64_t, int64_t, int64_t, const Bf16Matrix&, const Bf16Matrix&,
+                             uint16_t*, int64_t, bool);
+
+}  // namespace shardproof::cpu
