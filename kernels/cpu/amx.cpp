@@ -111,12 +111,12 @@ struct Operand {
   }
 };
 
-/// 16 numbers, or as many as there are, as f32; the rest is 0.
 SHARDPROOF_AMX inline __mmask16 first_lanes(int64_t count) {
   return count >= side ? static_cast<__mmask16>(-1)
          : count > 0   ? static_cast<__mmask16>((1u << count) - 1)
                        : __mmask16{0};
 }
+/// 16 numbers, or as many as there are, as f32; the rest is 0.
 SHARDPROOF_AMX inline __m512 load(const float* from, int64_t count) {
   return count >= side ? _mm512_loadu_ps(from) : _mm512_maskz_loadu_ps(first_lanes(count), from);
 }
@@ -161,7 +161,7 @@ SHARDPROOF_AMX inline void pack_tile(std::byte* to, const Operand<T>& x, int64_t
 template <bool of_terms, bool are_columns, class T>
 SHARDPROOF_AMX Exponents pack(std::byte* to, const Operand<T>& x, int64_t lines, int64_t terms) {
   Magnitudes seen{_mm512_setzero_si512(), _mm512_set1_epi32(-1)};
-  const int64_t panel_bytes = steps_of(terms) * step_bytes<T>;
+  const int64_t panel_bytes = packed_bytes<T>(1, terms);
   const auto at = [&](int64_t line, int64_t term) SHARDPROOF_AMX {
     pack_tile<of_terms, are_columns>(to + line / panel * panel_bytes + term / step * step_bytes<T> +
                                          line % panel / side * tile_bytes,
@@ -249,14 +249,14 @@ SHARDPROOF_AMX inline void store_row(uint16_t* to, __m512 first, __m512 second, 
 }
 
 template <class T, class To>
-SHARDPROOF_AMX void multiply_by_tiles(const Panels& a, const Panels& b, int64_t m, int64_t n,
-                                      int64_t steps, const Before& before, To* to, int64_t row) {
+SHARDPROOF_AMX void multiply_by_tiles(const std::byte* a, const std::byte* b, int64_t m, int64_t n,
+                                      int64_t k, const Before& before, To* to, int64_t row) {
   alignas(64) float made[panel * panel];
   _tile_loadconfig(&shapes);
   for (int64_t i = 0; i < m; i += panel)
     for (int64_t j = 0; j < n; j += panel) {
-      multiply_panels<parts_of<T>>(a.first + i / panel * a.apart, b.first + j / panel * b.apart,
-                                   steps, made);
+      multiply_panels<parts_of<T>>(a + packed_bytes<T>(i, k), b + packed_bytes<T>(j, k),
+                                   steps_of(k), made);
       const auto lanes = static_cast<__mmask32>((uint64_t{1} << std::min(panel, n - j)) - 1);
       for (int64_t r = 0; r < std::min(panel, m - i); ++r) {
         __m512 first = _mm512_load_ps(made + r * panel),
@@ -276,8 +276,8 @@ SHARDPROOF_AMX void multiply_by_tiles(const Panels& a, const Panels& b, int64_t 
 }  // namespace
 
 bool are_exact(const Exponents& a, const Exponents& b) {
-  // The smallest part is 2^-16 of a number, and has 8 bits; the smallest product, 2^-16 of one that
-  // has 16.
+  // From 2^-100 on, every part is a normal number, and a product of parts or a sum that is
+  // subnormal is below 2^-26 |x y|. Up to 2^110, sums of 2^15 terms are finite.
   constexpr int64_t bias = 127, most = 110, least = -100;
   return a.largest < 2 * bias && b.largest < 2 * bias && a.largest + b.largest <= 2 * bias + most &&
          a.smallest >= bias + least && b.smallest >= bias + least &&
@@ -296,9 +296,9 @@ Exponents pack_right(std::byte* to, const Matrix<T>& b, int64_t k, int64_t n) {
 }
 
 template <class T, class To>
-void multiply(const Panels& a, const Panels& b, int64_t m, int64_t n, int64_t steps,
+void multiply(const std::byte* a, const std::byte* b, int64_t m, int64_t n, int64_t k,
               const Before& before, To* to, int64_t row) {
-  multiply_by_tiles<T>(a, b, m, n, steps, before, to, row);
+  multiply_by_tiles<T>(a, b, m, n, k, before, to, row);
 }
 
 #else
@@ -313,7 +313,7 @@ Exponents pack_right(std::byte*, const Matrix<T>&, int64_t, int64_t) {
   throw std::logic_error("no tiles");
 }
 template <class T, class To>
-void multiply(const Panels&, const Panels&, int64_t, int64_t, int64_t, const Before&, To*,
+void multiply(const std::byte*, const std::byte*, int64_t, int64_t, int64_t, const Before&, To*,
               int64_t) {
   throw std::logic_error("no tiles");
 }
@@ -324,11 +324,11 @@ template Exponents pack_left(std::byte*, const F32Matrix&, int64_t, int64_t);
 template Exponents pack_left(std::byte*, const Bf16Matrix&, int64_t, int64_t);
 template Exponents pack_right(std::byte*, const F32Matrix&, int64_t, int64_t);
 template Exponents pack_right(std::byte*, const Bf16Matrix&, int64_t, int64_t);
-template void multiply<float>(const Panels&, const Panels&, int64_t, int64_t, int64_t,
+template void multiply<float>(const std::byte*, const std::byte*, int64_t, int64_t, int64_t,
                               const Before&, float*, int64_t);
-template void multiply<uint16_t>(const Panels&, const Panels&, int64_t, int64_t, int64_t,
+template void multiply<uint16_t>(const std::byte*, const std::byte*, int64_t, int64_t, int64_t,
                                  const Before&, float*, int64_t);
-template void multiply<uint16_t>(const Panels&, const Panels&, int64_t, int64_t, int64_t,
+template void multiply<uint16_t>(const std::byte*, const std::byte*, int64_t, int64_t, int64_t,
                                  const Before&, uint16_t*, int64_t);
 
 }  // namespace shardproof::cpu::amx

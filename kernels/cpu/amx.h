@@ -1,14 +1,15 @@
 #pragma once
-// The processor's tiles for bf16 (AMX), which multiply 16 times as many numbers at once as its
-// vectors: packing operands for them, and products of packed operands. Call these only at level
-// amx.
+// The processor's tiles for bf16 (AMX), at about 15 times the rate of its f32 vectors (measured on
+// an Emerald Rapids): packing operands for them, and products of packed operands. Call these only
+// at level amx.
 //
 // Tiles multiply lines: rows of a with columns of b, 32 terms of their sums at a time. An f32 is
 // the sum of three of bf16, x = x0 + x1 + x2, each rounded from what is left: an f32 has 24 bits, a
 // bf16 has 8, so the sum is exact. Of the nine products of parts, the six of x0 y0, x0 y1, x1 y0,
-// x0 y2, x1 y1, x2 y0 are summed in f32. The other three are below 2^-25 |x y|, half of what f32
-// itself rounds (as in Henry, Tang, Heinecke, "Leveraging the bfloat16 Artificial Intelligence
-// Datatype For Higher-Precision Computations", ARITH 2019).
+// x0 y2, x1 y1, x2 y0 are summed in f32. The other three are together below 2^-24 |x y|, what f32
+// rounds a product by: x1 is at most 2^-8 |x| and x2 at most 2^-17 |x| (as in Henry, Tang,
+// Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype For Higher-Precision
+// Computations", ARITH 2019).
 #include <type_traits>
 
 #include "kernels/cpu/matrix.h"
@@ -44,16 +45,9 @@ Exponents pack_left(std::byte* to, const Matrix<T>& a, int64_t m, int64_t k);
 template <class T>
 Exponents pack_right(std::byte* to, const Matrix<T>& b, int64_t k, int64_t n);
 
-/// Whether products of f32 numbers like these are as exact as said: tiles count subnormal numbers
-/// as 0, so no part and no product of two parts may leave the range of f32. Not if one is infinite
-/// or NaN.
+/// Whether products of f32 numbers like these are as exact as said, though tiles count subnormal
+/// numbers as 0, and no sum of parts is infinity less infinity. Not if one is infinite or NaN.
 bool are_exact(const Exponents& a, const Exponents& b);
-
-/// A packed operand; its panels are `apart` bytes apart.
-struct Panels {
-  const std::byte* first;
-  int64_t apart;
-};
 
 /// Rows of f32 that a product is added to, unless null.
 struct Before {
@@ -61,11 +55,11 @@ struct Before {
   int64_t row = 0;
 };
 
-/// to = before + a b, m x n, of packed operands of T: in f32, or rounded to bf16. Rows of it are
-/// `row` entries apart. An entry's bits depend on its row of a, its column of b, and on what was
-/// there before.
+/// to = before + a b, m x n, of packed operands of T with k terms: in f32, or rounded to bf16. Rows
+/// of it are `row` entries apart. An entry's bits depend on its row of a, its column of b, and on
+/// what was there before.
 template <class T, class To>
-void multiply(const Panels& a, const Panels& b, int64_t m, int64_t n, int64_t steps,
+void multiply(const std::byte* a, const std::byte* b, int64_t m, int64_t n, int64_t k,
               const Before& before, To* to, int64_t row);
 
 }  // namespace shardproof::cpu::amx

@@ -40,7 +40,7 @@ Matrix<T> from(const Matrix<T>& x, int64_t row, int64_t column) {
   return {x.data + row * x.strides.row + column * x.strides.column, x.strides};
 }
 
-/// Calls each(block, a, b, what is known of both) for blocks whose operands are packed.
+/// Calls each(block, packed a, packed b, whether products of f32 are exact) for every block.
 template <class T, class Each>
 void for_each_block(int64_t m, int64_t n, int64_t k, const Matrix<T>& a, const Matrix<T>& b,
                     Each each) {
@@ -50,20 +50,18 @@ void for_each_block(int64_t m, int64_t n, int64_t k, const Matrix<T>& a, const M
       const int64_t columns = std::min(packed_columns, n - j),
                     terms = std::min(packed_terms<T>, k - p);
       const amx::Exponents of_b = amx::pack_right(own.b, from(b, p, j), terms, columns);
-      const int64_t apart = amx::packed_bytes<T>(1, terms);
       for (int64_t i = 0; i < m; i += packed_rows) {
         const int64_t rows = std::min(packed_rows, m - i);
         const amx::Exponents of_a = amx::pack_left(own.a, from(a, i, p), rows, terms);
-        each(ProductBlock{i, rows, j, columns, p, terms}, amx::Panels{own.a, apart},
-             amx::Panels{own.b, apart}, of_a, of_b);
+        each(ProductBlock{i, rows, j, columns, p, terms}, own.a, own.b, amx::are_exact(of_a, of_b));
       }
     }
 }
 
 }  // namespace
 
-/// Tiles took half the time of vectors per term, and packing a number as long as 32 terms by
-/// vectors.
+/// Of f32, tiles took half the time of vectors per term, and packing a number as long as 32 terms
+/// by vectors. For bf16 the same sizes are taken.
 bool is_worth_packing(int64_t m, int64_t n, int64_t k) {
   const int64_t blocks = (n + packed_columns - 1) / packed_columns;
   const int64_t packed = m * blocks + n, computed = amx::panels_of(m) * amx::panels_of(n) *
@@ -75,17 +73,17 @@ bool is_worth_packing(int64_t m, int64_t n, int64_t k) {
 void packed_product(int64_t m, int64_t n, int64_t k, const F32Matrix& a, const F32Matrix& b,
                     float* c, int64_t c_row, bool adds,
                     const std::function<void(const ProductBlock&, bool)>& other) {
-  for_each_block(m, n, k, a, b,
-                 [&](const ProductBlock& block, const amx::Panels& left, const amx::Panels& right,
-                     const amx::Exponents& of_a, const amx::Exponents& of_b) {
-                   float* const to = c + block.i * c_row + block.j;
-                   const bool goes_on = adds || block.p > 0;
-                   if (amx::are_exact(of_a, of_b))
-                     amx::multiply<float>(left, right, block.m, block.n, amx::steps_of(block.k),
-                                          {goes_on ? to : nullptr, c_row}, to, c_row);
-                   else
-                     other(block, goes_on);
-                 });
+  for_each_block(
+      m, n, k, a, b,
+      [&](const ProductBlock& block, const std::byte* left, const std::byte* right, bool is_exact) {
+        float* const to = c + block.i * c_row + block.j;
+        const bool goes_on = adds || block.p > 0;
+        if (is_exact)
+          amx::multiply<float>(left, right, block.m, block.n, block.k,
+                               {goes_on ? to : nullptr, c_row}, to, c_row);
+        else
+          other(block, goes_on);
+      });
 }
 
 template <class To>
@@ -98,25 +96,24 @@ void packed_product(int64_t m, int64_t n, int64_t k, const Bf16Matrix& a, const 
                      adds);
     return;
   }
-  for_each_block(m, n, k, a, b,
-                 [&](const ProductBlock& block, const amx::Panels& left, const amx::Panels& right,
-                     const amx::Exponents&, const amx::Exponents&) {
-                   const auto into = [&](auto* to, int64_t row, const amx::Before& before) {
-                     amx::multiply<uint16_t>(left, right, block.m, block.n, amx::steps_of(block.k),
-                                             before, to, row);
-                   };
-                   To* const to = c + block.i * c_row + block.j;
-                   if constexpr (rounds) {
-                     float* const sums = sums_of(m) + block.i * packed_columns;
-                     const amx::Before before{block.p > 0 ? sums : nullptr, packed_columns};
-                     if (block.p + block.k < k)
-                       into(sums, packed_columns, before);
-                     else
-                       into(to, c_row, before);
-                   } else {
-                     into(to, c_row, {adds || block.p > 0 ? to : nullptr, c_row});
-                   }
-                 });
+  for_each_block(
+      m, n, k, a, b,
+      [&](const ProductBlock& block, const std::byte* left, const std::byte* right, bool) {
+        const auto into = [&](auto* to, int64_t row, const amx::Before& before) {
+          amx::multiply<uint16_t>(left, right, block.m, block.n, block.k, before, to, row);
+        };
+        To* const to = c + block.i * c_row + block.j;
+        if constexpr (rounds) {
+          float* const sums = sums_of(m) + block.i * packed_columns;
+          const amx::Before before{block.p > 0 ? sums : nullptr, packed_columns};
+          if (block.p + block.k < k)
+            into(sums, packed_columns, before);
+          else
+            into(to, c_row, before);
+        } else {
+          into(to, c_row, {adds || block.p > 0 ? to : nullptr, c_row});
+        }
+      });
 }
 
 template void packed_product(int64_t, int64_t, int64_t, const Bf16Matrix&, const Bf16Matrix&,
