@@ -175,6 +175,11 @@ struct BiasedProduct {
   }
 };
 
+/// (a, b) -> (c): operands of f32 are rounded to bf16 as they are read. c is f32 or bf16.
+struct RoundedProduct {
+  Matmul product;
+};
+
 // --- products with matrices that are chosen by data: entries of one id form one product ---
 
 /// (a, table, ids) -> (c): c[e] = a[e] * table[ids[e]] for each entry e of the product's batch
@@ -196,9 +201,10 @@ struct GroupedSum {
   Element ids = Element::i32;
 };
 
-using FusedOp = std::variant<RmsNorm, RmsNormGrad, LayerNorm, LayerNormGrad, Softmax, SoftmaxGrad,
-                             CrossEntropy, CrossEntropyGrad, Rope, AdamW, SumSquares, Attention,
-                             AttentionGrad, BiasedProduct, GroupedProduct, GroupedSum, Rowwise>;
+using FusedOp =
+    std::variant<RmsNorm, RmsNormGrad, LayerNorm, LayerNormGrad, Softmax, SoftmaxGrad, CrossEntropy,
+                 CrossEntropyGrad, Rope, AdamW, SumSquares, Attention, AttentionGrad, BiasedProduct,
+                 RoundedProduct, GroupedProduct, GroupedSum, Rowwise>;
 
 inline bool is_grouped(const FusedOp& op) {
   return std::holds_alternative<GroupedProduct>(op) || std::holds_alternative<GroupedSum>(op);
@@ -213,6 +219,7 @@ inline bool on_gpus(const FusedOp& op) {
   if (const auto* product = std::get_if<GroupedProduct>(&op))
     return groups(product->product, product->window);
   if (const auto* sum = std::get_if<GroupedSum>(&op)) return groups(sum->product, sum->window);
+  if (std::holds_alternative<RoundedProduct>(op)) return false;
   const auto* rowwise = std::get_if<Rowwise>(&op);
   return !rowwise || fits(*rowwise);
 }

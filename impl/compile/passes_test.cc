@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "impl/compile/compile_plan.h"
+#include "impl/device/forwarding.h"
 #include "impl/device/planned.h"
 
 namespace shardproof {
@@ -24,6 +25,16 @@ std::string read(const fs::path& path) {
   text << std::ifstream(path).rdbuf();
   return text.str();
 }
+
+/// A processor with tiles, and without other fused kernels.
+class WithTiles : public ForwardingDevice {
+ public:
+  WithTiles() : ForwardingDevice(cpu_device()) {}
+  bool has_fused(const FusedOp& op) const override {
+    return std::holds_alternative<RoundedProduct>(op);
+  }
+  Launch prepare_fused(const FusedOp&) const override { return {}; }
+};
 
 /// The value of `key: value` in the first line; empty where it is not there.
 std::string setting(const std::string& text, const std::string& key) {
@@ -46,6 +57,8 @@ Passed passed(const std::string& text) {
   options.overlap = setting(text, "overlap") == "yes";
   if (setting(text, "device") == "gpu")
     options.device = planned_device();
+  else if (setting(text, "device") == "tiles")
+    options.device = std::make_shared<WithTiles>();
   else
     options.fuse = false;  // what a processor fuses depends on its instructions
   options.watch = [&](const std::string& stage, const std::string& at_stage) {

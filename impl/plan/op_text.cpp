@@ -129,6 +129,9 @@ struct FusedText {
   std::string operator()(const BiasedProduct& op) const {
     return call("matmul_bias", of) + matrix_text(op.product) + (op.by_row ? " by_row" : "");
   }
+  std::string operator()(const RoundedProduct& op) const {
+    return call("matmul_of_rounded", of) + matrix_text(op.product);
+  }
   std::string operator()(const GroupedProduct& op) const {
     return call("grouped_matmul", of) + matrix_text(op.product) + window_text(op.window);
   }

@@ -125,6 +125,18 @@ SHARDPROOF_AMX inline __m512 load(const uint16_t* from, int64_t count) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
 }
 
+/// To the nearest, ties to even; NaN stays NaN.
+SHARDPROOF_AMX inline __m512 load(const Rounded* from, int64_t count) {
+  const __m512 x = load(&from->number, count);
+  const __m512i bits = _mm512_castps_si512(x),
+                odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1)),
+                nearest = _mm512_add_epi32(_mm512_add_epi32(bits, odd), _mm512_set1_epi32(0x7fff)),
+                quiet = _mm512_or_si512(bits, _mm512_set1_epi32(0x400000));
+  const __mmask16 nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
+  return _mm512_castsi512_ps(_mm512_and_si512(_mm512_mask_mov_epi32(nearest, nan, quiet),
+                                              _mm512_set1_epi32(static_cast<int>(0xffff0000))));
+}
+
 /// Packs 16 lines and 32 terms, or as many as there are; the rest is 0. Contiguous are the terms of
 /// a line, or the lines of a term. Vectors of pairs are rows of the tile, or its columns.
 template <bool of_terms, bool are_columns, class T>
@@ -139,6 +151,11 @@ SHARDPROOF_AMX inline void pack_tile(std::byte* to, const Operand<T>& x, int64_t
                                   : load(from, i < terms ? lines : 0),
                  second = of_terms ? load(from + side, i < lines ? terms - side : 0)
                                    : load(from + side * apart, i + side < terms ? lines : 0);
+    if constexpr (of_terms) {  // the next step's, which may be on another page
+      const auto* const next = reinterpret_cast<const char*>(from + step);
+      _mm_prefetch(next, _MM_HINT_T0);
+      if constexpr (sizeof(T) > 2) _mm_prefetch(next + line_bytes, _MM_HINT_T0);
+    }
     if constexpr (parts > 1) include(seen, first), include(seen, second);
     const auto left = split<parts>(first), right = split<parts>(second);
     for (int64_t part = 0; part < parts; ++part) {
@@ -322,6 +339,8 @@ void multiply(const std::byte*, const std::byte*, int64_t, int64_t, int64_t, con
 
 template Exponents pack_left(std::byte*, const F32Matrix&, int64_t, int64_t);
 template Exponents pack_left(std::byte*, const Bf16Matrix&, int64_t, int64_t);
+template Exponents pack_left(std::byte*, const Matrix<Rounded>&, int64_t, int64_t);
+template Exponents pack_right(std::byte*, const Matrix<Rounded>&, int64_t, int64_t);
 template Exponents pack_right(std::byte*, const F32Matrix&, int64_t, int64_t);
 template Exponents pack_right(std::byte*, const Bf16Matrix&, int64_t, int64_t);
 template void multiply<float>(const std::byte*, const std::byte*, int64_t, int64_t, int64_t,

@@ -22,7 +22,7 @@ constexpr int64_t panel = 32, step = 32;
 constexpr int64_t panels_of(int64_t lines) { return (lines + panel - 1) / panel; }
 constexpr int64_t steps_of(int64_t terms) { return (terms + step - 1) / step; }
 
-/// A step of a panel, of f32 or bf16 (uint16_t).
+/// A step of a panel, of f32, bf16 (uint16_t), or Rounded.
 template <class T>
 constexpr int64_t parts_of = std::is_same_v<T, float> ? 3 : 1;
 template <class T>
@@ -39,7 +39,7 @@ struct Exponents {
 };
 
 /// Packs a (m x k), whose rows are lines, or b (k x n), whose columns are; `to` is at a whole 64
-/// bytes. Of bf16, the exponents are not looked at.
+/// bytes. The exponents are those of f32; of others, they are not looked at.
 template <class T>
 Exponents pack_left(std::byte* to, const Matrix<T>& a, int64_t m, int64_t k);
 template <class T>

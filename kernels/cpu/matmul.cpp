@@ -9,6 +9,7 @@
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/cpu/packed_product.h"
+#include "kernels/cpu/rounded.h"
 #include "kernels/cpu/threads.h"
 #include "kernels/cpu/vector_steps.h"
 
@@ -267,7 +268,8 @@ bool of_bf16(const Matmul& op, void* c, const void* a, const void* b, bool adds)
                                                                   static_cast<const uint16_t*>(b);
   if (is_packed(op)) {
     const auto into = [&](auto* sums) {
-      packed_product(op.m, op.n, op.k, {from_a, op.a}, {from_b, op.b}, sums, op.c.row, adds);
+      packed_product(op.m, op.n, op.k, Bf16Matrix{from_a, op.a}, Bf16Matrix{from_b, op.b}, sums,
+                     op.c.row, adds);
     };
     if (to == Element::f32)
       into(static_cast<float*>(c));
@@ -334,6 +336,32 @@ void products_in_blocks(const Matmul& op, void* c, const void* a, const void* b)
   });
 }
 
+/// c' = b' a', whose operands are those of c = a b, swapped.
+Matmul flipped(Matmul op) {
+  std::swap(op.m, op.n);
+  std::swap(op.a, op.b);
+  for (MatrixStrides* x : {&op.a, &op.b, &op.c}) std::swap(x->row, x->column);
+  if (!op.batch.strides.empty()) std::swap(op.batch.strides[1], op.batch.strides[2]);
+  std::swap(op.elements[1], op.elements[2]);
+  return op;
+}
+
+/// The product of operands that are rounded already.
+Matmul of_rounded(const RoundedProduct& op) {
+  Matmul product = op.product;
+  product.elements[1] = product.elements[2] = Element::bf16;
+  return product;
+}
+
+/// Calls each(x as a pointer to its entries).
+template <class Each>
+void with_entries(Element element, const void* x, const Each& each) {
+  if (element == Element::f32)
+    each(static_cast<const Rounded*>(x));
+  else
+    each(static_cast<const uint16_t*>(x));
+}
+
 }  // namespace
 
 void multiply(const Matmul& op, void* c, const void* a, const void* b, bool adds) {
@@ -350,16 +378,9 @@ bool multiplies(Element c, Element a, Element b) {
 }
 
 void run(const Matmul& op, void* out, const void* const* inputs) {
-  if (!by_rows(op.c, op.n)) {  // c' = b' a'
-    Matmul flipped = op;
-    std::swap(flipped.m, flipped.n);
-    std::swap(flipped.a, flipped.b);
-    for (MatrixStrides* x : {&flipped.a, &flipped.b, &flipped.c}) std::swap(x->row, x->column);
-    if (!flipped.batch.strides.empty())
-      std::swap(flipped.batch.strides[1], flipped.batch.strides[2]);
-    std::swap(flipped.elements[1], flipped.elements[2]);
+  if (!by_rows(op.c, op.n)) {
     const void* swapped[] = {inputs[1], inputs[0]};
-    return run(flipped, out, swapped);
+    return run(flipped(op), out, swapped);
   }
   const auto [c, a, b] = op.elements;
   if (!multiplies(c, a, b)) throw std::logic_error("no product of such entries");
@@ -369,6 +390,40 @@ void run(const Matmul& op, void* out, const void* const* inputs) {
     products<float>(op, out, inputs[0], inputs[1]);
   else
     products_in_blocks(op, out, inputs[0], inputs[1]);
+}
+
+bool has_tiles_for(const RoundedProduct& op) {
+  const auto [c, a, b] = op.product.elements;
+  const auto is_float = [](Element x) { return x == Element::f32 || x == Element::bf16; };
+  const bool by_lines = by_rows(op.product.c, op.product.n);
+  return is_float(a) && is_float(b) && is_float(c) &&
+         is_packed(by_lines ? of_rounded(op) : flipped(of_rounded(op)));
+}
+
+void run(const RoundedProduct& op, void* const* outputs, const void* const* inputs) {
+  const Matmul& product = op.product;
+  if (!by_rows(product.c, product.n)) {
+    const void* swapped[] = {inputs[1], inputs[0]};
+    return run(RoundedProduct{flipped(product)}, outputs, swapped);
+  }
+  const auto [c, a, b] = product.elements;
+  for_each_piece(of_rounded(op), [&, c = c, a = a, b = b](const Piece& piece) {
+    const auto from = [&](auto* left, auto* right) {
+      using A = std::remove_cvref_t<decltype(*left)>;
+      using B = std::remove_cvref_t<decltype(*right)>;
+      const auto into = [&](auto* to) {
+        packed_product(piece.rows, piece.columns, product.k, Matrix<A>{left + piece.a, product.a},
+                       Matrix<B>{right + piece.b, product.b}, to + piece.c, product.c.row, false);
+      };
+      if (c == Element::f32)
+        into(static_cast<float*>(outputs[0]));
+      else
+        into(static_cast<uint16_t*>(outputs[0]));
+    };
+    with_entries(a, inputs[0], [&](auto* left) {
+      with_entries(b, inputs[1], [&](auto* right) { from(left, right); });
+    });
+  });
 }
 
 }  // namespace shardproof::cpu

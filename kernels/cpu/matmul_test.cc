@@ -14,6 +14,7 @@
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/cpu/packed_product.h"
+#include "kernels/cpu/rounded.h"
 #include "kernels/number.h"
 
 namespace shardproof::cpu {
@@ -252,6 +253,77 @@ TEST(Matmul, TilesGiveAnEntryTheSameBitsInEveryPart) {
   multiply(op, part.c.data(), &whole.left(i, 0), &whole.right(0, j), false);
   for (int64_t r = 0; r < m; ++r)
     for (int64_t q = 0; q < n; ++q) ASSERT_EQ(part.at(r, q), whole.at(i + r, j + q));
+}
+
+/// The bits of products of operands that were rounded before.
+void expect_rounding(const std::array<Element, 3>& elements, int orders) {
+  const auto [m, n, k, batch] = of_tiles;
+  constexpr int64_t products = 2;
+  Operand a(elements[1], m, k, orders & 2, gap, 1), b(elements[2], k, n, orders & 4, gap, products);
+  a.fill(1), b.fill(2);
+  for (Operand* each : {&a, &b}) {
+    // Ties, which go to the even one, what rounds to infinity, a subnormal, infinity and NaN.
+    const float special[] = {0x1.01p0f, 0x1.03p0f,  -0x1.03p0f, 0x1.0100002p0f, 0x1.fffffep127f,
+                             0x1p-140f, -0x1p-126f, INFINITY,   -INFINITY,      NAN};
+    int64_t i = 11;
+    for (const float number : special)
+      set_number(each->element, each->data.data(), i += 1009, static_cast<double>(number));
+  }
+  const auto rounded = [](const Operand& x) {
+    Operand made = x;
+    made.element = Element::bf16;
+    const auto entries = static_cast<int64_t>(x.data.size() / size_of(x.element));
+    made.data.resize(static_cast<size_t>(entries) * 2);
+    for (int64_t i = 0; i < entries; ++i)
+      set_number(Element::bf16, made.data.data(), i, number_at(x.element, x.data.data(), i));
+    return made;
+  };
+  Operand c(elements[0], m, n, orders & 1, gap, products), wanted = c;
+  const Operand narrow_a = rounded(a), narrow_b = rounded(b);
+  Matmul op{m,
+            n,
+            k,
+            a.strides,
+            b.strides,
+            c.strides,
+            {{products}, {{c.apart}, {a.apart}, {b.apart}}},
+            {elements[0], Element::bf16, Element::bf16}};
+  const void* const narrow[] = {narrow_a.data.data(), narrow_b.data.data()};
+  run(op, wanted.data.data(), narrow);
+  op.elements = elements;
+  ASSERT_TRUE(has_tiles_for({op}));
+  void* const outputs[] = {c.data.data()};
+  const void* const inputs[] = {a.data.data(), b.data.data()};
+  run(RoundedProduct{op}, outputs, inputs);
+  for (int64_t q = 0; q < products; ++q)
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        const double made = c.at(q, i, j), other = wanted.at(q, i, j);
+        ASSERT_TRUE(made == other || (std::isnan(made) && std::isnan(other)))
+            << "entry " << i << ", " << j << " of product " << q << ": " << made << ", not "
+            << other;
+      }
+}
+
+TEST(Matmul, OperandsAreRoundedAsTheyAreRead) {
+  if (!is_worth_packing(of_tiles.m, of_tiles.n, of_tiles.k)) GTEST_SKIP() << "no tiles";
+  constexpr Element wide = Element::f32, narrow = Element::bf16;
+  for (const Element c : {wide, narrow})
+    for (const auto& [a, b] : {std::pair(wide, narrow), {narrow, wide}, {wide, wide}})
+      for (int orders = 0; orders < 8; ++orders) {
+        SCOPED_TRACE(orders);
+        expect_rounding({c, a, b}, orders);
+        if (HasFatalFailure()) return;
+      }
+}
+
+TEST(Matmul, OperandsAreRoundedOnlyByTiles) {
+  const Matmul small{16, 16, 16, {16, 1}, {16, 1}, {16, 1}, {{}, {{}, {}, {}}}};
+  EXPECT_FALSE(has_tiles_for({small}));
+  Matmul large{512, 512, 512, {512, 1}, {512, 1}, {512, 1}, {{}, {{}, {}, {}}}};
+  EXPECT_EQ(has_tiles_for({large}), isa() >= Isa::amx);
+  large.elements[0] = Element::f64;
+  EXPECT_FALSE(has_tiles_for({large}));
 }
 
 TEST(Matmul, IntegersAreRefused) {

@@ -40,9 +40,10 @@ Matrix<T> from(const Matrix<T>& x, int64_t row, int64_t column) {
   return {x.data + row * x.strides.row + column * x.strides.column, x.strides};
 }
 
-/// Calls each(block, packed a, packed b, whether products of f32 are exact) for every block.
-template <class T, class Each>
-void for_each_block(int64_t m, int64_t n, int64_t k, const Matrix<T>& a, const Matrix<T>& b,
+/// T: what is packed, f32 or bf16. Calls each(block, packed a, packed b, whether products of f32
+/// are exact) for every block.
+template <class T, class A, class B, class Each>
+void for_each_block(int64_t m, int64_t n, int64_t k, const Matrix<A>& a, const Matrix<B>& b,
                     Each each) {
   Packed<T>& own = packed<T>();
   for (int64_t j = 0; j < n; j += packed_columns)
@@ -73,7 +74,7 @@ bool is_worth_packing(int64_t m, int64_t n, int64_t k) {
 void packed_product(int64_t m, int64_t n, int64_t k, const F32Matrix& a, const F32Matrix& b,
                     float* c, int64_t c_row, bool adds,
                     const std::function<void(const ProductBlock&, bool)>& other) {
-  for_each_block(
+  for_each_block<float>(
       m, n, k, a, b,
       [&](const ProductBlock& block, const std::byte* left, const std::byte* right, bool is_exact) {
         float* const to = c + block.i * c_row + block.j;
@@ -86,9 +87,9 @@ void packed_product(int64_t m, int64_t n, int64_t k, const F32Matrix& a, const F
       });
 }
 
-template <class To>
-void packed_product(int64_t m, int64_t n, int64_t k, const Bf16Matrix& a, const Bf16Matrix& b,
-                    To* c, int64_t c_row, bool adds) {
+template <class A, class B, class To>
+void packed_product(int64_t m, int64_t n, int64_t k, const Matrix<A>& a, const Matrix<B>& b, To* c,
+                    int64_t c_row, bool adds) {
   constexpr bool rounds = std::is_same_v<To, uint16_t>;
   if (rounds && k > packed_terms<uint16_t> && m > most_sums) {
     for (int64_t i = 0; i < m; i += most_sums)
@@ -96,7 +97,7 @@ void packed_product(int64_t m, int64_t n, int64_t k, const Bf16Matrix& a, const 
                      adds);
     return;
   }
-  for_each_block(
+  for_each_block<uint16_t>(
       m, n, k, a, b,
       [&](const ProductBlock& block, const std::byte* left, const std::byte* right, bool) {
         const auto into = [&](auto* to, int64_t row, const amx::Before& before) {
@@ -116,9 +117,15 @@ void packed_product(int64_t m, int64_t n, int64_t k, const Bf16Matrix& a, const 
       });
 }
 
-template void packed_product(int64_t, int64_t, int64_t, const Bf16Matrix&, const Bf16Matrix&,
-                             float*, int64_t, bool);
-template void packed_product(int64_t, int64_t, int64_t, const Bf16Matrix&, const Bf16Matrix&,
-                             uint16_t*, int64_t, bool);
+#define SHARDPROOF_PACKED_PRODUCT(A, B)                                                       \
+  template void packed_product(int64_t, int64_t, int64_t, const Matrix<A>&, const Matrix<B>&, \
+                               float*, int64_t, bool);                                        \
+  template void packed_product(int64_t, int64_t, int64_t, const Matrix<A>&, const Matrix<B>&, \
+                               uint16_t*, int64_t, bool);
+SHARDPROOF_PACKED_PRODUCT(uint16_t, uint16_t)
+SHARDPROOF_PACKED_PRODUCT(uint16_t, Rounded)
+SHARDPROOF_PACKED_PRODUCT(Rounded, uint16_t)
+SHARDPROOF_PACKED_PRODUCT(Rounded, Rounded)
+#undef SHARDPROOF_PACKED_PRODUCT
 
 }  // namespace shardproof::cpu

@@ -26,9 +26,10 @@ struct ProductBlock {
 void packed_product(int64_t m, int64_t n, int64_t k, const F32Matrix& a, const F32Matrix& b,
                     float* c, int64_t c_row, bool adds,
                     const std::function<void(const ProductBlock& block, bool adds)>& other);
-/// To is float, or uint16_t: rounded to bf16 once. Subnormal numbers count as 0.
-template <class To>
-void packed_product(int64_t m, int64_t n, int64_t k, const Bf16Matrix& a, const Bf16Matrix& b,
-                    To* c, int64_t c_row, bool adds);
+/// A and B are uint16_t (bf16) or Rounded. To is float, or uint16_t: rounded to bf16 once.
+/// Subnormal numbers count as 0.
+template <class A, class B, class To>
+void packed_product(int64_t m, int64_t n, int64_t k, const Matrix<A>& a, const Matrix<B>& b, To* c,
+                    int64_t c_row, bool adds);
 
 }  // namespace shardproof::cpu

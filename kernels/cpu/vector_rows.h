@@ -259,7 +259,8 @@ struct Stats {
 
 HWY_INLINE Stats stats_of(const float* x, int64_t length) {
   const float most = largest_of(x, length);
-  return {most, sum_of(length, [x, most](auto d, int64_t i) HWY_ATTR {
+  return {most, sum_of(length, [x, most, length](auto d, int64_t i) HWY_ATTR {
+            __builtin_prefetch(x + length + i);  // the next row
             return exp_of_negative(d, hn::Sub(hn::LoadU(d, x + i), hn::Set(d, most)));
           })};
 }

@@ -23,6 +23,8 @@ double flops_of(const plan::Step& step) {
   if (!step.fused) return 0;
   if (const auto* product = std::get_if<BiasedProduct>(&step.fused->op))
     return flops_of(product->product);
+  if (const auto* product = std::get_if<RoundedProduct>(&step.fused->op))
+    return flops_of(product->product);
   const auto causal = [](const AttentionShape& shape) {
     return 2.0 * static_cast<double>(shape.batches() * shape.rows() * shape.keys * shape.width);
   };

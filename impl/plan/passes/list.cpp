@@ -24,6 +24,8 @@ const std::vector<Pass>& passes() {
       {"join_rows", fuses, [](const Draft& d) { join_rows(d.steps, d.pieces, d.given, d.device); }},
       {"take_constant", has_constants,
        [](const Draft& d) { d.first = take_constant(d.steps, d.pieces, d.given, d.constant); }},
+      {"round_in_product", fuses,
+       [](const Draft& d) { round_in_product(d.steps, d.given, d.device); }},
       {"overlap", overlaps, [](const Draft& d) { overlap(d.steps, d.alike); }},
   };
   return all;

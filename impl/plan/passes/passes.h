@@ -49,6 +49,11 @@ std::vector<Step> take_constant(std::vector<Step>& steps, std::vector<Piece>& pi
                                 const std::vector<BufferId>& given,
                                 const std::vector<BufferId>& constant);
 
+/// Rounds operands of matrix products to bf16 as they are read, if the device has such products: an
+/// f32 array that is given, and that a step casts for products alone.
+void round_in_product(std::vector<Step>& steps, const std::vector<BufferId>& given,
+                      const Device& device);
+
 /// Overlaps collectives with computation: reorders the steps of each block, and marks which
 /// collectives start early and where the plan waits for them (before the first step that reads or
 /// overwrites their buffers, and at the end of each loop iteration). A ready collective starts

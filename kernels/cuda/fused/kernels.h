@@ -56,6 +56,9 @@ void to_bias(const Stream& stream, const AttentionShape& shape, int64_t batch, i
 inline void run(const Stream&, const BiasedProduct&, Outputs, Inputs) {
   throw std::logic_error("a product is a library's, not a kernel's");
 }
+inline void run(const Stream&, const RoundedProduct&, Outputs, Inputs) {
+  throw std::logic_error("only CPUs have products of rounded operands");
+}
 
 inline void run(const Stream& stream, const FusedOp& op, Outputs outputs, Inputs inputs) {
   std::visit([&](const auto& each) { run(stream, each, outputs, inputs); }, op);
