@@ -4,6 +4,7 @@
 // or a stride is another's.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -262,9 +263,18 @@ void expect_rounding(const std::array<Element, 3>& elements, int orders) {
   Operand a(elements[1], m, k, orders & 2, gap, 1), b(elements[2], k, n, orders & 4, gap, products);
   a.fill(1), b.fill(2);
   for (Operand* each : {&a, &b}) {
-    // Ties, which go to the even one, what rounds to infinity, a subnormal, infinity and NaN.
-    const float special[] = {0x1.01p0f, 0x1.03p0f,  -0x1.03p0f, 0x1.0100002p0f, 0x1.fffffep127f,
-                             0x1p-140f, -0x1p-126f, INFINITY,   -INFINITY,      NAN};
+    // Ties, which go to the even one, what rounds to infinity, a subnormal, infinity and NaNs.
+    const float special[] = {0x1.01p0f,
+                             0x1.03p0f,
+                             -0x1.03p0f,
+                             0x1.0100002p0f,
+                             0x1.fffffep127f,
+                             0x1p-140f,
+                             -0x1p-126f,
+                             INFINITY,
+                             -INFINITY,
+                             NAN,
+                             std::bit_cast<float>(0x7fffffff)};
     int64_t i = 11;
     for (const float number : special)
       set_number(each->element, each->data.data(), i += 1009, static_cast<double>(number));
