@@ -1,6 +1,7 @@
 #include "kernels/cpu/attention.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <vector>
 
@@ -341,17 +342,19 @@ size_t memory_of_thread(const AttentionShape& op, bool gradient) {
   return Workspace(op, gradient, &nowhere).bytes;
 }
 
-/// Threads share the entries of the batch, which do not depend on each other.
+/// Threads share the entries of the batch, which do not depend on each other: each takes the next
+/// when it is done, since one core may be slower than another.
 template <class Each>
 void for_each_batch(const AttentionShape& op, const void* const* operands, const Scalar& scale,
                     const void* scale_input, void* memory, bool gradient, int at_once, Each each) {
   const int64_t threads = threads_of(op, at_once);
   const size_t own = memory_of_thread(op, gradient);
+  std::atomic<int64_t> next = 0;
   in_pieces(threads, [&](int64_t thread) {
     const Workspace in(op, gradient,
                        static_cast<std::byte*>(memory) + static_cast<size_t>(thread) * own);
     Problem problem(op, operands, scale, scale_input, in);
-    for (int64_t batch = thread; batch < op.batches(); batch += threads) each(problem, in, batch);
+    for (int64_t batch = next++; batch < op.batches(); batch = next++) each(problem, in, batch);
   });
 }
 

@@ -39,13 +39,22 @@ class LookUps {
     return j < body.size() && adds(body[j], made) && stays(body, i, j) ? j : body.size();
   }
 
+  /// Whether the step adds two arrays; a bf16 summand of an f32 sum may count as f32.
+  static bool adds_two(Step step) {
+    auto* const chain = step.kernel ? std::get_if<Pointwise>(&step.kernel->op) : nullptr;
+    if (!chain || chain->inputs.size() != 2) return false;
+    if (chain->output == Element::f32)
+      std::replace(chain->inputs.begin(), chain->inputs.end(), Element::bf16, Element::f32);
+    return adds_all(step);
+  }
   static bool adds(const Step& step, const Ref& made) {
-    if (!adds_all(step) || step.kernel->inputs.size() != 2) return false;
+    if (!adds_two(step) || step.kernel->out.element != made.element) return false;
     const std::vector<Ref>& inputs = step.kernel->inputs;
     return (inputs[0].buffer == made.buffer) != (inputs[1].buffer == made.buffer) &&
            std::all_of(inputs.begin(), inputs.end(), [&](const Ref& input) {
-             return input.element == made.element && input.count() == made.count() &&
-                    (input.buffer != made.buffer || (input.offset == 0 && input.terms.empty()));
+             return input.count() == made.count() &&
+                    (input.buffer != made.buffer ||
+                     (input.element == made.element && input.offset == 0 && input.terms.empty()));
            });
   }
 
@@ -66,8 +75,12 @@ class LookUps {
     const size_t x = sum.kernel->inputs[0].buffer == lookup.kernel->out.buffer ? 1 : 0;
     Step copy = sum;
     copy.op = "copy";
-    copy.kernel->op = Copy{{{out.count()}, {{1}, {1}}}, size_of(out.element)};
     copy.kernel->inputs = {sum.kernel->inputs[x]};
+    const Nest nest{{out.count()}, {{1}, {1}}};
+    if (const Element from = copy.kernel->inputs[0].element; from == out.element)
+      copy.kernel->op = Copy{nest, size_of(out.element)};
+    else
+      copy.kernel->op = Pointwise{{from}, {}, out.element, false, nest};
     copy.reads = {copy.kernel->inputs[0].buffer};
     std::get<IndexAdd>(lookup.kernel->op).into = true;
     lookup.kernel->out = out;

@@ -63,6 +63,25 @@ TEST(AddInto, TheOtherSummandsCopy) {
   }
 }
 
+/// The other summand may be bf16, the look-up's gradient not.
+TEST(AddInto, SummandsOfBf16AreWidened) {
+  for (const size_t narrow : {0, 1}) {
+    Case one;
+    one.steps[2].kernel->inputs[narrow].element = Element::bf16;
+    std::get<Pointwise>(one.steps[2].kernel->op).inputs[narrow] = Element::bf16;
+    ASSERT_EQ(one.adds_into(), narrow == 0);
+    if (narrow == 1) continue;
+    const Kernel& copy = one.steps[1].kernel.value();
+    const auto& op = std::get<Pointwise>(copy.op);
+    EXPECT_EQ(op.inputs, std::vector{Element::bf16});
+    EXPECT_EQ(op.output, Element::f32);
+    EXPECT_TRUE(op.steps.empty());
+    EXPECT_EQ(op.nest.count(), 6);
+    EXPECT_EQ(copy.inputs[0].buffer, product);
+    EXPECT_EQ(copy.out.buffer, sum);
+  }
+}
+
 TEST(AddInto, ThenNoCopyIsLeft) {
   Case one;
   one.given = {ids, x};
