@@ -2,7 +2,9 @@
 
 #include <stdexcept>
 
-#if defined(__x86_64__) && defined(__linux__) && __has_include(<amxbf16intrin.h>)
+// amxbf16intrin.h is of g++, amxintrin.h of clang.
+#if defined(__x86_64__) && defined(__linux__) && \
+    (__has_include(<amxbf16intrin.h>) || __has_include(<amxintrin.h>))
 #ifndef __clang__  // g++ 12 warns of its own AVX-512 headers
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wuninitialized"
@@ -292,6 +294,8 @@ SHARDPROOF_AMX void multiply_by_tiles(const std::byte* a, const std::byte* b, in
 
 }  // namespace
 
+bool is_compiled() { return true; }
+
 bool are_exact(const Exponents& a, const Exponents& b) {
   // From 2^-100 on, every part is a normal number, and a product of parts or a sum that is
   // subnormal is below 2^-26 |x y|. Up to 2^110, sums of 2^15 terms are finite.
@@ -320,6 +324,7 @@ void multiply(const std::byte* a, const std::byte* b, int64_t m, int64_t n, int6
 
 #else
 
+bool is_compiled() { return false; }
 bool are_exact(const Exponents&, const Exponents&) { return false; }
 template <class T>
 Exponents pack_left(std::byte*, const Matrix<T>&, int64_t, int64_t) {

@@ -16,6 +16,9 @@
 
 namespace shardproof::cpu::amx {
 
+/// Whether the compiler knew tiles; else the other functions throw std::logic_error.
+bool is_compiled();
+
 /// Lines are packed in panels of 32, one after the other, with 32 terms per step: both are filled
 /// with 0.
 constexpr int64_t panel = 32, step = 32;

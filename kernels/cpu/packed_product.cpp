@@ -68,7 +68,7 @@ bool is_worth_packing(int64_t m, int64_t n, int64_t k) {
   const int64_t packed = m * blocks + n, computed = amx::panels_of(m) * amx::panels_of(n) *
                                                     amx::steps_of(k) * amx::panel * amx::panel *
                                                     amx::step;
-  return isa() >= Isa::amx && 2 * m * n * k - computed > 64 * packed * k;
+  return isa() >= Isa::amx && amx::is_compiled() && 2 * m * n * k - computed > 64 * packed * k;
 }
 
 void packed_product(int64_t m, int64_t n, int64_t k, const F32Matrix& a, const F32Matrix& b,
