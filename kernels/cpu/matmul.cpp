@@ -257,6 +257,30 @@ Part part(Element element, const void* x, const MatrixStrides& strides, const Ra
   return {made, rows ? MatrixStrides{length, 1} : MatrixStrides{1, length}};
 }
 
+/// Calls each(x as a matrix of bf16, or of f32 that is rounded to bf16).
+template <class Each>
+void with_matrix(Element element, const void* x, const MatrixStrides& strides, const Each& each) {
+  if (element == Element::f32)
+    each(Matrix<Rounded>{static_cast<const Rounded*>(x), strides});
+  else
+    each(Bf16Matrix{static_cast<const uint16_t*>(x), strides});
+}
+
+/// By tiles; operands of f32 are rounded to bf16. c is f32 or bf16.
+void by_tiles(const Matmul& op, void* c, const void* a, const void* b, bool adds) {
+  with_matrix(op.elements[1], a, op.a, [&](const auto& left) {
+    with_matrix(op.elements[2], b, op.b, [&](const auto& right) {
+      const auto into = [&](auto* to) {
+        packed_product(op.m, op.n, op.k, left, right, to, op.c.row, adds);
+      };
+      if (op.elements[0] == Element::f32)
+        into(static_cast<float*>(c));
+      else
+        into(static_cast<uint16_t*>(c));
+    });
+  });
+}
+
 /// From bf16 in memory, without conversion: by tiles, or by oneDNN. Of oneDNN, a large f32 result,
 /// or some columns of one, is made in blocks that stay in the L2 cache, each then copied: that took
 /// half to four fifths of the time of writing into it.
@@ -264,19 +288,12 @@ bool of_bf16(const Matmul& op, void* c, const void* a, const void* b, bool adds)
   const auto [to, left, right] = op.elements;
   if (left != Element::bf16 || right != left || op.m * op.n * op.k <= least_of_library)
     return false;
-  const auto *const from_a = static_cast<const uint16_t*>(a), *const from_b =
-                                                                  static_cast<const uint16_t*>(b);
   if (is_packed(op)) {
-    const auto into = [&](auto* sums) {
-      packed_product(op.m, op.n, op.k, Bf16Matrix{from_a, op.a}, Bf16Matrix{from_b, op.b}, sums,
-                     op.c.row, adds);
-    };
-    if (to == Element::f32)
-      into(static_cast<float*>(c));
-    else
-      into(static_cast<uint16_t*>(c));
+    by_tiles(op, c, a, b, adds);
     return true;
   }
+  const auto *const from_a = static_cast<const uint16_t*>(a), *const from_b =
+                                                                  static_cast<const uint16_t*>(b);
   constexpr int64_t rows = 256, columns = 1024;
   const bool dense = op.c.row == op.n;
   if (to == Element::bf16 || adds || (dense && op.m * op.n <= rows * columns))
@@ -325,14 +342,17 @@ const void* moved(Element element, const void* x, int64_t entries) {
   return static_cast<const char*>(x) + entries * static_cast<int64_t>(size_of(element));
 }
 
-void products_in_blocks(const Matmul& op, void* c, const void* a, const void* b) {
+/// Calls each(a part of the op, c, a, b), cut as `as` is.
+template <class Each>
+void in_parts(const Matmul& op, const Matmul& as, void* c, const void* a, const void* b,
+              const Each& each) {
   const auto [to, left, right] = op.elements;
-  for_each_piece(op, [&, to = to, left = left, right = right](const Piece& piece) {
+  for_each_piece(as, [&, to = to, left = left, right = right](const Piece& piece) {
     Matmul some = op;
     some.m = piece.rows;
     some.n = piece.columns;
     char* const made = static_cast<char*>(c) + piece.c * static_cast<int64_t>(size_of(to));
-    multiply(some, made, moved(left, a, piece.a), moved(right, b, piece.b), false);
+    each(some, made, moved(left, a, piece.a), moved(right, b, piece.b));
   });
 }
 
@@ -351,15 +371,6 @@ Matmul of_rounded(const RoundedProduct& op) {
   Matmul product = op.product;
   product.elements[1] = product.elements[2] = Element::bf16;
   return product;
-}
-
-/// Calls each(x as a pointer to its entries).
-template <class Each>
-void with_entries(Element element, const void* x, const Each& each) {
-  if (element == Element::f32)
-    each(static_cast<const Rounded*>(x));
-  else
-    each(static_cast<const uint16_t*>(x));
 }
 
 }  // namespace
@@ -389,7 +400,10 @@ void run(const Matmul& op, void* out, const void* const* inputs) {
   else if (is_of(Element::f32, op))
     products<float>(op, out, inputs[0], inputs[1]);
   else
-    products_in_blocks(op, out, inputs[0], inputs[1]);
+    in_parts(op, op, out, inputs[0], inputs[1],
+             [](const Matmul& part, void* to, const void* left, const void* right) {
+               multiply(part, to, left, right, false);
+             });
 }
 
 bool has_tiles_for(const RoundedProduct& op) {
@@ -406,24 +420,10 @@ void run(const RoundedProduct& op, void* const* outputs, const void* const* inpu
     const void* swapped[] = {inputs[1], inputs[0]};
     return run(RoundedProduct{flipped(product)}, outputs, swapped);
   }
-  const auto [c, a, b] = product.elements;
-  for_each_piece(of_rounded(op), [&, c = c, a = a, b = b](const Piece& piece) {
-    const auto from = [&](auto* left, auto* right) {
-      using A = std::remove_cvref_t<decltype(*left)>;
-      using B = std::remove_cvref_t<decltype(*right)>;
-      const auto into = [&](auto* to) {
-        packed_product(piece.rows, piece.columns, product.k, Matrix<A>{left + piece.a, product.a},
-                       Matrix<B>{right + piece.b, product.b}, to + piece.c, product.c.row, false);
-      };
-      if (c == Element::f32)
-        into(static_cast<float*>(outputs[0]));
-      else
-        into(static_cast<uint16_t*>(outputs[0]));
-    };
-    with_entries(a, inputs[0], [&](auto* left) {
-      with_entries(b, inputs[1], [&](auto* right) { from(left, right); });
-    });
-  });
+  in_parts(product, of_rounded(op), outputs[0], inputs[0], inputs[1],
+           [](const Matmul& part, void* to, const void* left, const void* right) {
+             by_tiles(part, to, left, right, false);
+           });
 }
 
 }  // namespace shardproof::cpu

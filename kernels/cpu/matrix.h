@@ -10,10 +10,12 @@ struct Matrix {
   const T* data = nullptr;
   MatrixStrides strides;
 };
+
 /// An f32 that stands for the nearest bf16.
 struct Rounded {
   float number = 0;
 };
+
 using F32Matrix = Matrix<float>;
 using Bf16Matrix = Matrix<uint16_t>;
 

@@ -67,21 +67,18 @@ class Rounding {
     const Kernel cast = *steps[i].kernel;
     const BufferId from = cast.inputs[0].buffer, made = cast.out.buffer;
     if (!has(given_, from) || has(given_, made) || uses_.writes_of(made) != 1) return false;
-    size_t reads = 0;
     std::vector<std::pair<size_t, Step>> moved;
-    for (size_t j = i + 1; j < steps.size() && reads < uses_.reads_of(made); ++j) {
-      const Access access = access_of(steps[j]);
-      if (has(access.reads, made)) {
+    for (size_t j = i + 1; j < steps.size() && moved.size() < uses_.reads_of(made); ++j) {
+      if (reads(steps[j], made)) {
         const Matmul* product = product_of(steps[j]);
         if (!product || product->elements[0] == Element::f64 || steps[j].turn != steps[i].turn)
           return false;
         moved.emplace_back(j, with_rounding(steps[j], cast));
         if (!device_.has_fused(moved.back().second.fused->op)) return false;
-        ++reads;
       }
-      if (has(access.writes, from)) return false;
+      if (writes(steps[j], from)) return false;
     }
-    if (moved.empty() || reads != uses_.reads_of(made)) return false;
+    if (moved.empty() || moved.size() != uses_.reads_of(made)) return false;
     for (auto& [j, step] : moved) steps[j] = std::move(step);
     return true;
   }
